@@ -1,0 +1,30 @@
+/**
+ * What an attempt can ask about itself: which copy it is, which call it belongs to, and how much time is left.
+ *
+ * @example
+ * import { Effect, Option } from "effect"
+ * import { HedgeAttempt } from "effect-hedge"
+ *
+ * export const whichCopy = Effect.map(
+ *   HedgeAttempt.current,
+ *   Option.match({
+ *     onNone: () => "not hedged",
+ *     onSome: (attempt) => (attempt.index === 0 ? "the primary" : `hedge ${attempt.index}`)
+ *   })
+ * )
+ */
+import type { Duration, Effect, Option } from "effect"
+import * as internal from "./internal/attempt.js"
+
+/** One execution of a call. Index 0 is the primary; 1, 2, … are hedges. */
+export interface HedgeAttempt {
+  /** 0 for the primary, 1, 2, … for hedges, in the order in which they were launched. */
+  readonly index: number
+  /** The same for all attempts of a call, and different for any two calls, also of different processes. */
+  readonly callId: string
+  /** The time left until the call's deadline, by the `Clock`; none if the call has no deadline. Never negative. */
+  readonly timeLeft: Effect.Effect<Option.Option<Duration.Duration>>
+}
+
+/** The attempt inside which the calling effect runs, if it runs inside one. */
+export const current: Effect.Effect<Option.Option<HedgeAttempt>> = internal.current

@@ -1,0 +1,191 @@
+/**
+ * A hedging policy: plain immutable data, checked when it is made, and tags and layers that carry it.
+ *
+ * A policy is what `Hedge.hedge` and its relatives take. Making one creates no state: a policy value can be used by any number of
+ * calls, and shares nothing but its throttle.
+ *
+ * | option | default | meaning |
+ * |---|---|---|
+ * | `schedule` | none, required | the stagger between launches: `HedgeSchedule.fixed("80 millis")` or any `Schedule` |
+ * | `maxAttempts` | 2 | attempts in all, the primary included; at least 2 |
+ * | `deadline` | none | one for the whole call; it then fails with `HedgeError` (`DeadlineExceeded`) |
+ * | `attemptTimeout` | none | ends one attempt as `NonFatal` with `HedgeError` (`AttemptTimeout`) |
+ * | `minTimeLeft` | 0 | no hedge is sent with less time than this until the deadline |
+ * | `maxPushback` | 1 second | a longer pushback means do-not-retry |
+ * | `throttle` | `HedgeThrottle.Default` | who may send a hedge |
+ * | `classify` | `HedgeOutcome.fromExit` | what an attempt's exit means |
+ * | `onDiscard` | nothing | releases a success that cannot be the result, exactly once |
+ * | `gates` | none | more reasons not to send a hedge |
+ * | `awaitLosers` | `false` | wait for interrupted attempts before the answer is given |
+ * | `loserGrace` | 10 seconds | how long a closing policy layer waits for its losers |
+ * | `name` | the tag's id, or `"inline"` | the label `policy` of metrics, and a field of events |
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { Hedge, HedgePolicy, HedgeSchedule } from "effect-hedge"
+ *
+ * const quote = Effect.succeed(42).pipe(Hedge.withPolicy)
+ *
+ * export const program = quote.pipe(
+ *   Effect.provide(HedgePolicy.layer({ schedule: HedgeSchedule.fixed("80 millis"), maxAttempts: 3, deadline: "2 seconds" }))
+ * )
+ */
+import type { Config, ConfigError, Context, Duration, Effect, Exit, Layer, Pipeable, Schedule } from "effect"
+import type { HedgeError } from "./Hedge.js"
+import type { HedgeAttempt } from "./HedgeAttempt.js"
+import type { HedgeOutcome } from "./HedgeOutcome.js"
+import type { HedgeState } from "./HedgeSchedule.js"
+import type { HedgeThrottle } from "./HedgeThrottle.js"
+import * as internal from "./internal/policy.js"
+
+/** Identifies a policy. */
+export const TypeId: "~effect-hedge/HedgePolicy" = internal.TypeId
+
+/** Identifies a policy. */
+export type TypeId = typeof TypeId
+
+type In = Duration.DurationInput
+
+/** An option that makes no sense: which, what it was, and what is allowed. Thrown by every constructor. */
+export { HedgePolicyError } from "./internal/errors.js"
+
+/**
+ * What a user writes. `A` and `E` are what the hedged effect yields, `R` what the schedule and `onDiscard` need; `D` and `T` record whether
+ * a deadline and an attempt timeout are given, since either adds `HedgeError` to the error type.
+ */
+export interface Options<
+  in A,
+  in E,
+  out R = never,
+  out D extends In | undefined = undefined,
+  out T extends In | undefined = undefined
+> {
+  /** The time between the launch of one attempt and of the next. */
+  readonly schedule: Schedule.Schedule<unknown, HedgeState, R>
+  /** Attempts in all, the primary included. At least 2. Default 2. */
+  readonly maxAttempts?: number
+  /** One deadline for the call, whatever the number of attempts. Default none. */
+  readonly deadline?: D
+  /** Who may send a hedge now. Default `HedgeThrottle.Default`. */
+  readonly throttle?: HedgeThrottle
+  /** What an attempt's exit means. Default `HedgeOutcome.fromExit`. A throw fails the call with that defect. */
+  readonly classify?: (exit: Exit.Exit<A, E>, attempt: HedgeAttempt) => HedgeOutcome
+  /** Releases a success that cannot be the result: late, rejected by `classify`, or not taken by an interrupted caller. */
+  readonly onDiscard?: (value: A) => Effect.Effect<void, never, R>
+  /** Ends one attempt as `NonFatal`. Default none. */
+  readonly attemptTimeout?: T
+  /** No hedge is sent when less than this is left until the deadline. Default 0. */
+  readonly minTimeLeft?: In
+  /** A pushback longer than this means do-not-retry. Default 1 second. */
+  readonly maxPushback?: In
+  /** Whether the answer waits until interrupted attempts have unwound. Default false. */
+  readonly awaitLosers?: boolean
+  /** How long a policy layer that closes waits for its losers before it logs them and goes on. Default 10 seconds. */
+  readonly loserGrace?: In
+  /** Asked in order before each hedge; a string suppresses the hedge with that reason. A throw fails the call. */
+  readonly gates?: ReadonlyArray<(state: HedgeState) => string | undefined>
+  /** Names the policy in events and metrics. Default the tag's id, or `"inline"`. */
+  readonly name?: string
+}
+
+/** `HedgeError` if a deadline or an attempt timeout is given, else nothing. */
+export type DeadlineError<D> = [D] extends [undefined] ? never : HedgeError
+
+/** A checked policy: `A` and `E` it can judge, `EX` what it can fail with besides, `R` what it needs. */
+export interface HedgePolicy<in A = unknown, in E = unknown, out EX = never, out R = never>
+  extends Pipeable.Pipeable {
+  readonly [TypeId]: {
+    readonly _A: (_: A) => void
+    readonly _E: (_: E) => void
+    readonly _EX: () => EX
+    readonly _R: () => R
+  }
+  readonly name: string
+  readonly schedule: Schedule.Schedule<unknown, HedgeState, R>
+  readonly maxAttempts: number
+  readonly deadline: Duration.Duration | undefined
+  readonly attemptTimeout: Duration.Duration | undefined
+  readonly minTimeLeft: Duration.Duration
+  readonly maxPushback: Duration.Duration
+  readonly throttle: HedgeThrottle | undefined
+  readonly classify: ((exit: Exit.Exit<A, E>, attempt: HedgeAttempt) => HedgeOutcome) | undefined
+  readonly onDiscard: ((value: A) => Effect.Effect<void, never, R>) | undefined
+  readonly gates: ReadonlyArray<(state: HedgeState) => string | undefined>
+  readonly awaitLosers: boolean
+  readonly loserGrace: Duration.Duration
+  /** False for a policy made by {@link ineligible}: its calls send one attempt. */
+  readonly eligible: boolean
+}
+
+/**
+ * Makes a policy of checked options. Throws {@link HedgePolicyError}, which names the field, the value and what is allowed: also
+ * for a field that does not exist.
+ */
+export const make: <
+  A = unknown,
+  E = unknown,
+  R = never,
+  D extends In | undefined = undefined,
+  T extends In | undefined = undefined
+>(
+  options: Options<A, E, R, D, T>
+) => HedgePolicy<A, E, DeadlineError<D | T>, R> = internal.make
+
+/** Tells a policy from anything else. */
+export const isHedgePolicy: (u: unknown) => u is HedgePolicy<never, never, unknown, unknown> =
+  internal.isHedgePolicy
+
+/** The same policy with some options replaced; they are checked like those of {@link make}. */
+export const modify: {
+  <A, E>(changes: internal.Changes<A, E>): <EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R>
+  <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>, changes: internal.Changes<A, E>): HedgePolicy<A, E, EX, R>
+} = internal.modify
+
+/**
+ * The same policy for a call that must not be hedged: one attempt, one `HedgeSuppressed` event of reason `Ineligible` at the start;
+ * deadline, attempt timeout and classification as before.
+ */
+export const ineligible: <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R> =
+  internal.ineligible
+
+/** What a policy's layer holds: nothing in it is open any more. */
+export type Service = HedgePolicy<unknown, unknown, HedgeError, never>
+
+/** The class of a policy's tag, with the layers that provide it. */
+export interface TagClass<Self, Id extends string> extends Context.TagClass<Self, Id, Service> {
+  /**
+   * Provides the policy, and owns the losers of its calls: closing the layer waits for them, at most `loserGrace`. Build it *over* the layers
+   * whose resources the attempts use (`Layer.provideMerge`), so that it closes first; `Layer.merge` gives no order. Provide it once, at the
+   * edge of the program. Throws {@link HedgePolicyError} for bad options.
+   */
+  readonly layer: <R = never, D extends In | undefined = undefined, T extends In | undefined = undefined>(
+    options: Options<unknown, unknown, R, D, T> | HedgePolicy<unknown, unknown, HedgeError, R>
+  ) => Layer.Layer<Self, never, R>
+  /** Like `layer`, from a `Config` (see `HedgeConfig`); options that make no sense fail with `ConfigError`. */
+  readonly layerConfig: (
+    config: Config.Config<Options<unknown, unknown, never, In | undefined, In | undefined>>
+  ) => Layer.Layer<Self, ConfigError.ConfigError>
+}
+
+/**
+ * A policy's tag, for several policies side by side.
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { Hedge, HedgePolicy, HedgeSchedule } from "effect-hedge"
+ *
+ * class SearchPolicy extends HedgePolicy.Tag("app/SearchPolicy")<SearchPolicy>() {}
+ *
+ * export const search = Effect.succeed(["a"]).pipe(Hedge.withPolicy(SearchPolicy))
+ * export const SearchPolicyLive = SearchPolicy.layer({ schedule: HedgeSchedule.fixed("20 millis") })
+ */
+export const Tag: <const Id extends string>(id: Id) => <Self>() => TagClass<Self, Id> = internal.Tag
+
+/** The tag that `Hedge.withPolicy` and `HttpHedge.withHedge` use when they are given none. */
+export class DefaultPolicy extends Tag("effect-hedge/HedgePolicy")<DefaultPolicy>() {}
+
+/** `DefaultPolicy.layer`: provides the policy that `Hedge.withPolicy` uses. */
+export const layer: typeof DefaultPolicy.layer = DefaultPolicy.layer
+
+/** `DefaultPolicy.layerConfig`. */
+export const layerConfig: typeof DefaultPolicy.layerConfig = DefaultPolicy.layerConfig

@@ -1,0 +1,131 @@
+/**
+ * Who may send a hedge now: budgets, token buckets, caps.
+ *
+ * A throttle never holds a primary back and never touches an attempt in flight; it only refuses hedges, which are then
+ * reported as suppressed (`Throttled`, with the name of the throttle that refused). It holds state, so build it once and
+ * share it: between the calls of a policy, between policies, or with an upstream's retries (see {@link take}).
+ *
+ * A policy that names no throttle uses {@link Default}.
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { Hedge, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+ *
+ * // at most 5 % more requests, and never more than 20 hedges at once
+ * const throttle = HedgeThrottle.all(
+ *   HedgeThrottle.loadBudget({ extraLoad: 0.05, burst: 10 }),
+ *   HedgeThrottle.concurrency(20)
+ * )
+ * export const quote = Effect.succeed(42).pipe(
+ *   Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis"), throttle })
+ * )
+ */
+import { Context, type Effect } from "effect"
+import type { HedgeOutcome } from "./HedgeOutcome.js"
+import * as internal from "./internal/throttle.js"
+
+/** Identifies a throttle. */
+export const TypeId: "~effect-hedge/HedgeThrottle" = internal.TypeId
+
+/** Identifies a throttle. */
+export type TypeId = typeof TypeId
+
+/**
+ * The questions an engine asks. All are synchronous and atomic; `now` is the `Clock`'s time in milliseconds.
+ *
+ * Use the constructors of this module, or implement this interface with {@link make}.
+ */
+export interface HedgeThrottle extends HedgeThrottle.Questions {
+  readonly [TypeId]: TypeId
+}
+
+export declare namespace HedgeThrottle {
+  /** What a throttle answers. */
+  export interface Questions {
+    /** Names the throttle in events and metrics. */
+    readonly name: string
+    /** The name of the throttle that refuses a hedge now, or `undefined`. Takes nothing. */
+    readonly refusedBy: (now: number) => string | undefined
+    /** A hedge is sent: charges for it. Asked only right after `refusedBy` answered `undefined`. */
+    readonly take: (now: number) => void
+    /** A call has started. */
+    readonly onCall?: (now: number) => void
+    /** An attempt of a call that has not ended yet had this outcome; `doNotRetry` if it carried such a pushback. */
+    readonly onOutcome?: (outcome: HedgeOutcome["_tag"], doNotRetry: boolean) => void
+    /** A hedge's fiber has ended, its unwinding included. */
+    readonly onHedgeEnd?: () => void
+    /** Hedges that could be sent at once, for a gauge. */
+    readonly tokens?: (now: number) => number
+  }
+}
+
+/** A throttle of one's own. */
+export const make: (questions: HedgeThrottle.Questions) => HedgeThrottle = internal.make
+
+/** Tells a throttle from anything else. */
+export const isHedgeThrottle: (u: unknown) => u is HedgeThrottle = internal.isHedgeThrottle
+
+/**
+ * A budget relative to traffic: hedges may add at most `extraLoad` requests per call.
+ *
+ * Starts with `burst` tokens; a call earns `extraLoad` of one when it starts, a hedge costs one, and the balance never
+ * exceeds `burst + extraLoad × (calls started in the last 10 s)`. So `n` calls can send at most `burst + n × extraLoad`
+ * hedges, at any rate and across a pause. The last 10 s are counted in steps of 100 ms, rounded down.
+ *
+ * Defaults: `burst` 10. Throws `HedgePolicyError` unless `extraLoad` is a number above 0 and `burst` is at least 0.
+ */
+export const loadBudget: (options: { readonly extraLoad: number; readonly burst?: number }) => HedgeThrottle =
+  internal.loadBudget
+
+/**
+ * gRPC's retry throttling (A6): starts with `maxTokens`, a non-fatal outcome and a do-not-retry pushback cost one, a success
+ * returns `tokenRatio` (cut to three decimals), and hedges are sent only while more than half of the tokens are there.
+ *
+ * Throws `HedgePolicyError` unless `maxTokens` is above 0 and at most 1,000 and `tokenRatio` is at least 0.001.
+ *
+ * @see https://github.com/grpc/proposal/blob/master/A6-client-retries.md
+ */
+export const tokenBucket: (options: {
+  readonly maxTokens: number
+  readonly tokenRatio: number
+}) => HedgeThrottle = internal.tokenBucket
+
+/**
+ * At most `n` hedges at once. A hedge that lost counts until its fiber has unwound.
+ *
+ * Throws `HedgePolicyError` unless `n` is a whole number of at least 1.
+ */
+export const concurrency: (n: number) => HedgeThrottle = internal.concurrency
+
+/** Every one must agree; none is charged when another refuses. Throws `HedgePolicyError` if none is given. */
+export const all: (...throttles: ReadonlyArray<HedgeThrottle>) => HedgeThrottle = internal.all
+
+/** Refuses nothing. For tests, and for upstreams that cannot be overloaded. */
+export const unlimited: HedgeThrottle = internal.unlimited
+
+/**
+ * A fresh throttle as {@link Default} holds one: `all(loadBudget({ extraLoad: 0.2, burst: 10 }), tokenBucket({ maxTokens:
+ * 100, tokenRatio: 0.1 }))`.
+ */
+export const makeDefault: () => HedgeThrottle = internal.makeDefault
+
+/**
+ * The throttle of policies that name none: one per process, made by {@link makeDefault}. Replace it with
+ * `Effect.provideService` or a `Layer`.
+ */
+export class Default extends Context.Reference<Default>()("effect-hedge/HedgeThrottle/Default", {
+  defaultValue: internal.makeDefault
+}) {}
+
+/**
+ * Takes a token for something that is not a hedge, a retry for example, and says whether there was one.
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { HedgeThrottle } from "effect-hedge"
+ *
+ * const budget = HedgeThrottle.loadBudget({ extraLoad: 0.1 })
+ * declare const call: Effect.Effect<string, Error>
+ * export const retried = Effect.retry(call, { times: 2, while: () => HedgeThrottle.take(budget) })
+ */
+export const take: (throttle: HedgeThrottle) => Effect.Effect<boolean> = internal.takeEffect

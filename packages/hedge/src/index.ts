@@ -1,0 +1,7 @@
+export * as Hedge from "./Hedge.js"
+export * as HedgeAttempt from "./HedgeAttempt.js"
+export * as HedgeEvent from "./HedgeEvent.js"
+export * as HedgeOutcome from "./HedgeOutcome.js"
+export * as HedgePolicy from "./HedgePolicy.js"
+export * as HedgeSchedule from "./HedgeSchedule.js"
+export * as HedgeThrottle from "./HedgeThrottle.js"

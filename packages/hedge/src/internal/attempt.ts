@@ -1,0 +1,68 @@
+import { Context, Duration, Effect, type Exit, type Fiber, Option } from "effect"
+import type { AttemptReport } from "../Hedge.js"
+import type { HedgeAttempt } from "../HedgeAttempt.js"
+import type { InterruptReason } from "../HedgeEvent.js"
+import type { HedgeOutcome } from "../HedgeOutcome.js"
+import type { Call } from "./call.js"
+import { nowMillis } from "./runtime.js"
+
+/** The attempt around an effect, found in its context. */
+export class EnclosingAttempt extends Context.Reference<EnclosingAttempt>()("effect-hedge/HedgeAttempt", {
+  defaultValue: (): Attempt | undefined => undefined
+}) {}
+
+export const current: Effect.Effect<Option.Option<HedgeAttempt>> = Effect.map(EnclosingAttempt, (attempt) =>
+  Option.fromNullable(attempt)
+)
+
+/** One execution of a call, from its launch until its fiber has ended. */
+export class Attempt implements HedgeAttempt {
+  fiber: Fiber.RuntimeFiber<Exit.Exit<unknown, unknown>> | undefined = undefined
+  /** What its exit meant to the call; `undefined` while it is open. */
+  outcome: HedgeOutcome["_tag"] | undefined = undefined
+  /** The exit that was judged. It stands for the attempt even if the fiber ends otherwise, after a timeout. */
+  exit: Exit.Exit<unknown, unknown> | undefined = undefined
+  judgedAt = 0
+  /** Whether the fiber has ended, and the call knows. */
+  ended = false
+  interruptedAt = 0
+  interrupted: InterruptReason | undefined = undefined
+
+  /** Whether it is a hedge, or runs somewhere inside one: calls inside it send one attempt (R15). */
+  readonly insideHedge: boolean
+
+  constructor(
+    readonly call: Call,
+    readonly index: number,
+    readonly startedAt: number,
+    enclosing: Attempt | undefined
+  ) {
+    this.insideHedge = index > 0 || (enclosing !== undefined && enclosing.insideHedge)
+  }
+
+  get callId(): string {
+    return this.call.id
+  }
+
+  get timeLeft(): Effect.Effect<Option.Option<Duration.Duration>> {
+    return Effect.sync(() => {
+      const { clock, deadlineAt } = this.call
+      return deadlineAt === Infinity
+        ? Option.none()
+        : Option.some(Duration.millis(Math.max(0, deadlineAt - nowMillis(clock))))
+    })
+  }
+
+  report(now: number): AttemptReport {
+    return {
+      index: this.index,
+      status:
+        this.outcome === undefined
+          ? "Running"
+          : this.interrupted === "AttemptTimeout"
+            ? "TimedOut"
+            : "NonFatal",
+      elapsed: Duration.millis((this.outcome === undefined ? now : this.judgedAt) - this.startedAt)
+    }
+  }
+}

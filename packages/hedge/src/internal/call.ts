@@ -1,0 +1,476 @@
+import { Cause, type Clock, Duration, Effect, Exit, type RuntimeFlags } from "effect"
+import type { CallOutcome, DiscardReason, InterruptReason, LaunchReason } from "../HedgeEvent.js"
+import type { HedgeOutcome } from "../HedgeOutcome.js"
+import type { HedgeState } from "../HedgeSchedule.js"
+import type { HedgeThrottle } from "../HedgeThrottle.js"
+import { Attempt } from "./attempt.js"
+import { HedgeError } from "./errors.js"
+import { refusalOf } from "./gates.js"
+import { addLoser, removeLoser } from "./losers.js"
+import { fromExit, pushbackMillis, withSiblings } from "./outcome.js"
+import type { EnginePolicy } from "./policy.js"
+import { Reporter } from "./reporter.js"
+import {
+  Alarm,
+  afterPendingInput,
+  attemptFlags,
+  type Caller,
+  clockOf,
+  flatExit,
+  isInterrupted,
+  isInterruptible,
+  nowMillis,
+  startFiber,
+  writtenRefs,
+  yieldTo
+} from "./runtime.js"
+import { Stagger, type Step } from "./stagger.js"
+import { attemptContext, enclosingAttempt, restrictionOf, throttleOf } from "./surroundings.js"
+
+const interruptReasons: Record<CallOutcome, InterruptReason> = {
+  Win: "Lost",
+  NonFatal: "Lost",
+  Fatal: "Lost",
+  DeadlineExceeded: "DeadlineExceeded",
+  Interrupted: "CallerInterrupted",
+  Defect: "Defect"
+}
+
+type AnyExit = Exit.Exit<unknown, unknown>
+
+/** What a call runs: an effect per attempt, and who releases or adopts what its exit holds. */
+export interface Task {
+  readonly attempt: (attempt: Attempt) => Effect.Effect<AnyExit>
+  /** The attempt has ended, and its exit will not be the result. */
+  readonly release?: (attempt: Attempt, exit: AnyExit) => Effect.Effect<void>
+  /** The attempt's exit is the result, and the caller takes it. */
+  readonly adopt?: (attempt: Attempt) => Effect.Effect<void>
+}
+
+/** What the loop is told (R14). */
+type Event =
+  | { readonly _tag: "Started" }
+  | { readonly _tag: "AttemptEnded"; readonly attempt: Attempt; readonly exit: AnyExit }
+  | { readonly _tag: "AlarmRang" }
+  | { readonly _tag: "InputRead" }
+  | { readonly _tag: "Stepped"; readonly exit: Exit.Exit<Step>; readonly wall: number }
+  | { readonly _tag: "Yielded" }
+  | { readonly _tag: "DiscardEnded"; readonly exit: Exit.Exit<void> }
+
+const started: Event = { _tag: "Started" }
+const alarmRang: Event = { _tag: "AlarmRang" }
+const inputRead: Event = { _tag: "InputRead" }
+const yielded: Event = { _tag: "Yielded" }
+
+const launchesPerTurn = 16
+
+const tellInputRead = (call: Call): void => call.onInputRead()
+
+/**
+ * One call, from its primary's launch until its last attempt has unwound.
+ *
+ * It is open until an outcome settles it; then only ends of attempts and discards are handled, until none is left. Everything that
+ * happens becomes an event; one loop runs the events one after another, and after each launches what is then due.
+ */
+export class Call {
+  readonly clock: Clock.Clock
+  /** Whether the caller can be interrupted, and the flags of attempts, which always can (R7). */
+  readonly interruptible: boolean
+  readonly flags: RuntimeFlags.RuntimeFlags
+  readonly throttle: HedgeThrottle
+  readonly startedAt: number
+  readonly deadlineAt: number
+  readonly attempts: Array<Attempt> = []
+  /** A do-not-retry, or a pushback that is too long, has ended hedging. */
+  doNotRetry = false
+
+  private settled: CallOutcome | undefined = undefined
+  private result: AnyExit | undefined = undefined
+  /** The attempt whose exit, fiber refs and scope the caller gets. */
+  private winner: Attempt | undefined = undefined
+
+  /** Attempts without an outcome, attempts whose fiber has not ended, discards that run. */
+  private open = 0
+  private running = 0
+  private discarding = 0
+
+  private readonly stagger = new Stagger(this)
+  private readonly alarm: Alarm
+  private readonly report: Reporter
+  /** Launches that NonFatal outcomes ask for. */
+  private owed = 0
+  private pushbackUntil = 0
+  private yielding = false
+
+  private readonly queue: Array<Event> = []
+  private busy = false
+  private launches = 0
+  private onSettled: (effect: Effect.Effect<void>) => void = () => {}
+  private onUnwound: (() => void) | undefined = undefined
+
+  constructor(
+    readonly caller: Caller,
+    flags: RuntimeFlags.RuntimeFlags,
+    readonly policy: EnginePolicy,
+    private readonly task: Task
+  ) {
+    this.clock = clockOf(caller)
+    this.interruptible = isInterruptible(flags)
+    this.flags = attemptFlags(flags)
+    this.throttle = throttleOf(caller.currentContext, policy)
+    this.startedAt = nowMillis(this.clock)
+    this.deadlineAt = this.startedAt + policy.deadlineMillis
+    this.alarm = new Alarm(this.clock, caller, () => this.tell(alarmRang))
+    this.report = new Reporter(this)
+  }
+
+  get id(): string {
+    return this.report.callId
+  }
+
+  now(): number {
+    return nowMillis(this.clock)
+  }
+
+  stateOf(now: number): HedgeState {
+    return {
+      attempt: this.attempts.length,
+      elapsed: Duration.millis(now - this.startedAt),
+      inFlight: this.open
+    }
+  }
+
+  // --- the loop ------------------------------------------------------------------------------------------------------
+
+  start(onSettled: (effect: Effect.Effect<void>) => void): void {
+    this.onSettled = onSettled
+    this.tell(started)
+  }
+
+  onStepped(exit: Exit.Exit<Step>, wall: number): void {
+    this.tell({ _tag: "Stepped", exit, wall })
+  }
+
+  private tell(event: Event): void {
+    this.queue.push(event)
+    if (this.busy) return
+    this.busy = true
+    this.launches = 0
+    while (this.turn()) {}
+    this.busy = false
+    const now = this.now()
+    if (this.settled === undefined) this.alarm.set(this.nextAlarm(now), now)
+    else if (this.running === 0 && this.discarding === 0) this.unwound()
+  }
+
+  /** Runs one event, or launches one attempt that is due; `false` when there is nothing to do. User code may throw in it (R12). */
+  private turn(): boolean {
+    try {
+      const event = this.queue.shift()
+      if (event === undefined) return this.settled === undefined && this.advance()
+      this.handle(event)
+    } catch (defect) {
+      this.fail(Cause.die(defect))
+    }
+    return true
+  }
+
+  private handle(event: Event): void {
+    if (event._tag === "AttemptEnded") return this.onAttemptEnded(event.attempt, event.exit)
+    if (event._tag === "DiscardEnded") return this.onDiscardEnded(event.exit)
+    if (this.settled !== undefined) return
+    switch (event._tag) {
+      case "Started":
+        return this.onStarted()
+      case "AlarmRang":
+        return this.onAlarm()
+      case "InputRead":
+        this.poll()
+        return this.stagger.inputRead(this.now())
+      case "Stepped":
+        return this.stagger.stepped(event.exit, event.wall)
+      case "Yielded":
+        this.yielding = false
+        this.launches = 0
+    }
+  }
+
+  private onStarted(): void {
+    this.throttle.onCall?.(this.startedAt)
+    this.report.callStarted()
+    const restriction = restrictionOf(this.caller.currentContext, this.policy)
+    this.launch("Primary", this.startedAt)
+    if (restriction === undefined) return
+    this.stagger.end()
+    this.report.suppressed(1, restriction, undefined)
+  }
+
+  private onAlarm(): void {
+    this.poll()
+    const now = this.now()
+    if (this.settled !== undefined) return
+    if (now >= this.deadlineAt) return this.onDeadline(now)
+    for (const attempt of this.attempts) {
+      if (attempt.outcome === undefined && this.timeoutOf(attempt) <= now) this.onAttemptTimeout(attempt, now)
+    }
+    if (this.stagger.passed(now)) afterPendingInput(tellInputRead, this)
+  }
+
+  onInputRead(): void {
+    this.tell(inputRead)
+  }
+
+  /** Before a timer is acted on, attempts that have ended are handled. */
+  private poll(): void {
+    for (const attempt of this.attempts) {
+      const exit = attempt.ended ? null : attempt.fiber!.unsafePoll()
+      if (exit !== null) this.onAttemptEnded(attempt, flatExit(exit))
+    }
+  }
+
+  // --- launching -----------------------------------------------------------------------------------------------------
+
+  /** Launches the attempt that is due, if one is and the gates agree; `true` if something was done (R2 to R4). */
+  private advance(): boolean {
+    const now = this.now()
+    const { stagger } = this
+    if (stagger.state === "Unasked") {
+      if (this.attempts.length < this.policy.maxAttempts) stagger.ask(now)
+      else stagger.end()
+      return true
+    }
+    if (this.owed === 0 && stagger.state !== "Due") return false
+    if (stagger.state === "Done") {
+      this.owed = 0
+      if (this.open === 0) this.settleWithPrimary()
+      return false
+    }
+    const waits = stagger.state === "Stepping" || this.pushbackUntil > now
+    if (this.yielding || (waits && !this.doNotRetry)) return false
+    if (this.launches >= launchesPerTurn) {
+      this.yielding = true
+      yieldTo(this.caller, () => this.tell(yielded))
+      return false
+    }
+    const refusal = refusalOf(this, now)
+    if (refusal === undefined) this.sendHedge(now)
+    else this.suppress(refusal.reason, refusal.throttle)
+    return true
+  }
+
+  private sendHedge(now: number): void {
+    const reason = this.owed > 0 ? "Failure" : "Stagger"
+    if (this.owed > 0) this.owed -= 1
+    this.throttle.take(now)
+    this.launch(reason, now)
+  }
+
+  private suppress(reason: string, throttle: string | undefined): void {
+    this.report.suppressed(this.attempts.length, reason, throttle)
+    if (this.owed > 0) this.owed -= 1
+    if (this.open === 0) return this.settleWithPrimary()
+    if (this.doNotRetry) this.stagger.end()
+    else if (this.stagger.state === "Due") this.stagger.restart(true)
+  }
+
+  private launch(reason: LaunchReason, now: number): void {
+    const attempt = new Attempt(this, this.attempts.length, now, enclosingAttempt(this.caller.currentContext))
+    this.attempts.push(attempt)
+    this.launches += 1
+    this.open += 1
+    this.running += 1
+    this.stagger.restart(false)
+    const span = this.report.attemptStarted(attempt, reason)
+    attempt.fiber = startFiber(
+      this.caller,
+      attemptContext(this.caller.currentContext, attempt, span),
+      this.flags,
+      this.task.attempt(attempt)
+    )
+    attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
+  }
+
+  // --- outcomes ------------------------------------------------------------------------------------------------------
+
+  private onAttemptEnded(attempt: Attempt, exit: AnyExit): void {
+    if (attempt.ended) return
+    attempt.ended = true
+    this.running -= 1
+    if (attempt.index > 0) this.throttle.onHedgeEnd?.()
+    // too late: the call has ended, or this attempt timed out before
+    if (this.settled !== undefined || attempt.outcome !== undefined) {
+      this.report.attemptEnded(attempt, attempt.outcome ?? "Cancelled", exit)
+      return this.discard(attempt, exit, "Late")
+    }
+    const { classify } = this.policy
+    const outcome = classify === undefined ? fromExit(exit) : classify(exit as never, attempt)
+    this.judge(attempt, outcome, exit)
+    this.report.attemptEnded(attempt, outcome._tag, exit)
+    if (outcome._tag === "NonFatal") this.onNonFatal(outcome)
+    else {
+      this.winner = attempt
+      this.settle(outcome._tag, exit)
+    }
+    // a success is the result, or, the primary's, may yet become it (R5)
+    const kept = exit._tag === "Success" && (attempt === this.winner || attempt.index === 0)
+    if (!kept) this.discard(attempt, exit, "Rejected")
+  }
+
+  private onAttemptTimeout(attempt: Attempt, now: number): void {
+    const outcome: HedgeOutcome = { _tag: "NonFatal" }
+    this.interrupt(attempt, "AttemptTimeout", now)
+    this.judge(attempt, outcome, undefined)
+    attempt.exit = Exit.fail(new HedgeError({ reason: "AttemptTimeout", attempts: [attempt.report(now)] }))
+    this.onNonFatal(outcome)
+  }
+
+  private judge(attempt: Attempt, outcome: HedgeOutcome, exit: AnyExit | undefined): void {
+    attempt.outcome = outcome._tag
+    attempt.exit = exit
+    attempt.judgedAt = this.now()
+    this.open -= 1
+    this.throttle.onOutcome?.(outcome._tag, pushbackMillis(outcome) === Infinity)
+  }
+
+  /** Another attempt is owed, at once or after the pushback, unless that ends hedging (R4). */
+  private onNonFatal(outcome: HedgeOutcome): void {
+    const now = this.now()
+    const pushback = pushbackMillis(outcome)
+    if (pushback !== undefined) {
+      if (pushback > this.policy.maxPushbackMillis || now + pushback >= this.deadlineAt)
+        this.doNotRetry = true
+      else this.pushbackUntil = Math.max(this.pushbackUntil, now + pushback)
+    }
+    this.owed = this.pushbackUntil > now ? 1 : this.owed + 1
+  }
+
+  // --- settlement ----------------------------------------------------------------------------------------------------
+
+  fail(cause: Cause.Cause<unknown>): void {
+    if (this.settled === undefined) this.settle("Defect", Exit.failCause(cause))
+    else this.report.failure(cause)
+  }
+
+  private onDeadline(now: number): void {
+    const attempts = this.attempts.map((attempt) => attempt.report(now))
+    this.settle("DeadlineExceeded", Exit.fail(new HedgeError({ reason: "DeadlineExceeded", attempts })))
+  }
+
+  /** Every attempt was NonFatal: the primary's exit is the result (R5). */
+  private settleWithPrimary(): void {
+    const primary = this.attempts[0]!
+    this.winner = primary
+    this.settle("NonFatal", withSiblings(this.attempts))
+  }
+
+  private settle(outcome: CallOutcome, result: AnyExit | undefined): void {
+    if (this.settled !== undefined) return
+    this.settled = outcome
+    this.result = result
+    this.stagger.end()
+    this.alarm.clear()
+    const now = this.now()
+    for (const attempt of this.attempts) {
+      if (!attempt.ended) this.interrupt(attempt, interruptReasons[outcome], now)
+    }
+    this.report.callEnded(outcome, this.winner?.index)
+    const primary = this.attempts[0]!
+    if (primary !== this.winner && primary.exit?._tag === "Success")
+      this.discard(primary, primary.exit, "Rejected")
+    if (this.running > 0 || this.discarding > 0) addLoser(this.policy.losers, this)
+    this.onSettled(Effect.void)
+  }
+
+  private interrupt(attempt: Attempt, reason: InterruptReason, now: number): void {
+    if (attempt.interrupted !== undefined) return
+    attempt.interrupted = reason
+    attempt.interruptedAt = now
+    attempt.fiber!.unsafeInterruptAsFork(this.caller.id())
+  }
+
+  private unwound(): void {
+    removeLoser(this.policy.losers, this)
+    this.onUnwound?.()
+  }
+
+  // --- what cannot be the result (R8) --------------------------------------------------------------------------------
+
+  private discard(attempt: Attempt, exit: AnyExit, reason: DiscardReason): void {
+    const { onDiscard } = this.policy
+    const { release } = this.task
+    if (exit._tag === "Success") this.report.discarded(attempt, reason)
+    const discarding =
+      exit._tag === "Success" && onDiscard !== undefined
+        ? Effect.suspend(() => onDiscard(exit.value as never) as Effect.Effect<void>)
+        : Effect.void
+    const releasing = release === undefined ? Effect.void : release(attempt, exit)
+    if (discarding === Effect.void && releasing === Effect.void) return
+    this.discarding += 1
+    startFiber(
+      this.caller,
+      this.caller.currentContext,
+      this.flags,
+      Effect.ensuring(discarding, releasing)
+    ).addObserver((ended) => this.tell({ _tag: "DiscardEnded", exit: ended }))
+  }
+
+  private onDiscardEnded(exit: Exit.Exit<void>): void {
+    this.discarding -= 1
+    if (exit._tag === "Failure") this.fail(exit.cause)
+  }
+
+  // --- the caller's side ---------------------------------------------------------------------------------------------
+
+  /** The caller takes the result; it cannot be interrupted here. */
+  take(): Effect.Effect<unknown, unknown> {
+    if (this.policy.awaitLosers) {
+      return Effect.flatMap(this.awaitUnwound, () =>
+        this.interruptible && isInterrupted(this.caller) ? this.abandon(Cause.empty) : this.inherit()
+      )
+    }
+    return this.inherit()
+  }
+
+  /** The result, with what its attempt leaves in the caller: its FiberRefs and its scope. */
+  private inherit(): Effect.Effect<unknown, unknown> {
+    const result = this.result!
+    const { winner } = this
+    if (winner === undefined || !winner.ended) return result
+    const refs = writtenRefs(this.caller, winner.fiber!)
+    const taken = refs === undefined ? result : Effect.zipRight(Effect.inheritFiberRefs(refs), result)
+    return this.task.adopt === undefined || result._tag === "Failure"
+      ? taken
+      : Effect.zipRight(this.task.adopt(winner), taken)
+  }
+
+  /** The caller was interrupted before it took a result: everything ends, and it waits for that as Effect does (R6). */
+  abandon(cause: Cause.Cause<unknown>): Effect.Effect<never, unknown> {
+    if (this.attempts.length === 0) return Effect.failCause(cause)
+    if (this.settled === undefined) this.settle("Interrupted", undefined)
+    else if (this.winner !== undefined && this.result?._tag === "Success") {
+      this.discard(this.winner, this.result, "CallerInterrupted")
+    }
+    return Effect.zipRight(this.awaitUnwound, Effect.failCause(cause))
+  }
+
+  private get awaitUnwound(): Effect.Effect<void> {
+    return Effect.async<void>((resume) => {
+      if (this.running === 0 && this.discarding === 0) resume(Effect.void)
+      else this.onUnwound = () => resume(Effect.void)
+    })
+  }
+  private timeoutOf(attempt: Attempt): number {
+    return attempt.startedAt + this.policy.attemptTimeoutMillis
+  }
+
+  /** When the next thing is due that nobody will tell of. */
+  private nextAlarm(now: number): number {
+    let due = Math.min(this.deadlineAt, this.stagger.endsAt(now))
+    if (this.pushbackUntil > now) due = Math.min(due, this.pushbackUntil)
+    if (this.policy.attemptTimeoutMillis === Infinity) return due
+    for (const attempt of this.attempts) {
+      if (attempt.outcome === undefined) due = Math.min(due, this.timeoutOf(attempt))
+    }
+    return due
+  }
+}

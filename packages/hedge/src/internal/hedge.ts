@@ -1,0 +1,105 @@
+import { Context, Effect, Scope } from "effect"
+import type { HedgeAttempt } from "../HedgeAttempt.js"
+import { DefaultPolicy, type Service } from "../HedgePolicy.js"
+import type { Attempt } from "./attempt.js"
+import { Call, type Task } from "./call.js"
+import { type EnginePolicy, fromInput } from "./policy.js"
+import { type Caller, guardedWait, isInterruptible } from "./runtime.js"
+import { Hedging } from "./surroundings.js"
+
+type AnyEffect = Effect.Effect<unknown, unknown, never>
+type Input = Parameters<typeof fromInput>[0]
+
+const run = (policyOf: (caller: Caller) => EnginePolicy, task: Task): AnyEffect =>
+  Effect.withFiberRuntime((caller, status) => {
+    const call = new Call(caller, status.runtimeFlags, policyOf(caller), task)
+    const wait = Effect.async<void>((resume) => {
+      call.start(resume)
+    })
+    return isInterruptible(status.runtimeFlags)
+      ? guardedWait(
+          wait,
+          () => call.take(),
+          (cause) => call.abandon(cause)
+        )
+      : Effect.flatMap(wait, () => call.take())
+  })
+
+/** Attempts end with their exit as a value: a failed one is no unhandled error of a fiber. */
+const attemptsOf =
+  (f: (attempt: HedgeAttempt) => AnyEffect): Task["attempt"] =>
+  (attempt) =>
+    annotated(attempt, Effect.exit(Effect.suspend(() => f(attempt))))
+
+const same = (effect: AnyEffect): Task["attempt"] => {
+  const once = Effect.exit(effect)
+  return (attempt) => annotated(attempt, once)
+}
+
+const annotated = <A>(attempt: Attempt, effect: Effect.Effect<A>): Effect.Effect<A> =>
+  attempt.index === 0 ? effect : Effect.annotateLogs(effect, "hedge.attempt", attempt.index)
+
+/** Every attempt in a scope of its own, which the winner's caller adopts. */
+const scopedTask = (effect: AnyEffect): Task => {
+  const scopes = new WeakMap<HedgeAttempt, Scope.CloseableScope>()
+  return {
+    attempt: (attempt) =>
+      annotated(
+        attempt,
+        Effect.exit(
+          Effect.flatMap(Scope.make(), (scope) => {
+            scopes.set(attempt, scope)
+            return Effect.provideService(effect, Scope.Scope, scope)
+          })
+        )
+      ),
+    release: (attempt, exit) => {
+      const scope = scopes.get(attempt)
+      return scope === undefined ? Effect.void : Scope.close(scope, exit)
+    },
+    adopt: (attempt) =>
+      Effect.flatMap(Effect.scope, (outer) =>
+        Scope.addFinalizerExit(outer, (exit) => Scope.close(scopes.get(attempt)!, exit))
+      ) as Effect.Effect<void>
+  }
+}
+
+const under =
+  (toTask: (subject: never) => Task) =>
+  (subject: never, input: Input): AnyEffect => {
+    const policy = fromInput(input)
+    return run(() => policy, toTask(subject))
+  }
+
+/** Data first, or a function that has checked its policy before it is given an effect. */
+const combinator = (toTask: (subject: never) => Task) => {
+  const dataFirst = under(toTask)
+  return (...args: ReadonlyArray<never>): unknown => {
+    if (args.length >= 2) return dataFirst(args[0]!, args[1]!)
+    const policy = fromInput(args[0]!)
+    return (subject: never) => dataFirst(subject, policy as never)
+  }
+}
+
+export const hedge = combinator((effect: AnyEffect) => ({ attempt: same(effect) })) as never
+
+export const hedgeWith = combinator((f: (attempt: HedgeAttempt) => AnyEffect) => ({
+  attempt: attemptsOf(f)
+})) as never
+
+export const hedgeScoped = combinator(scopedTask) as never
+
+const withTag =
+  (tag: Context.Tag<never, Service>) =>
+  (effect: AnyEffect): AnyEffect =>
+    run((caller) => Context.unsafeGet(caller.currentContext, tag) as unknown as EnginePolicy, {
+      attempt: same(effect)
+    })
+
+export const withPolicy = ((effectOrTag: unknown, tag?: Context.Tag<never, Service>) =>
+  Context.isTag(effectOrTag)
+    ? withTag(effectOrTag as never)
+    : withTag(tag ?? (DefaultPolicy as never))(effectOrTag as AnyEffect)) as never
+
+export const withoutHedging = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.provideService(self, Hedging, false)

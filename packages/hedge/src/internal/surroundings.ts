@@ -1,0 +1,39 @@
+import { Context, Tracer } from "effect"
+import type { Listener, SuppressionReason } from "../HedgeEvent.js"
+import { Default, type HedgeThrottle } from "../HedgeThrottle.js"
+import { type Attempt, EnclosingAttempt } from "./attempt.js"
+import { Listeners } from "./listeners.js"
+import type { EnginePolicy } from "./policy.js"
+
+/** Whether hedging is on: turned off by `Hedge.withoutHedging`. */
+export class Hedging extends Context.Reference<Hedging>()("effect-hedge/Hedging", {
+  defaultValue: () => true
+}) {}
+
+type Surroundings = Context.Context<never>
+
+/** Why a call may not hedge at all, if so; known when it starts. */
+export const restrictionOf = (context: Surroundings, policy: EnginePolicy): SuppressionReason | undefined => {
+  if (!Context.get(context, Hedging)) return "Disabled"
+  if (enclosingAttempt(context)?.insideHedge === true) return "Nested"
+  return policy.eligible ? undefined : "Ineligible"
+}
+
+export const throttleOf = (context: Surroundings, policy: EnginePolicy): HedgeThrottle =>
+  policy.throttle ?? Context.get(context, Default)
+
+export const listenersOf = (context: Surroundings): ReadonlyArray<Listener> =>
+  Context.get(context, Listeners).list
+
+export const enclosingAttempt = (context: Surroundings): Attempt | undefined =>
+  Context.get(context, EnclosingAttempt)
+
+/** The caller's context and what the engine adds for an attempt; it ends with the attempt. */
+export const attemptContext = (
+  context: Surroundings,
+  attempt: Attempt,
+  span: Tracer.AnySpan | undefined
+): Surroundings => {
+  const own = Context.add(context, EnclosingAttempt, attempt)
+  return (span === undefined ? own : Context.add(own, Tracer.ParentSpan, span)) as Surroundings
+}

@@ -1,0 +1,192 @@
+import { Effect } from "effect"
+import type { HedgeThrottle } from "../HedgeThrottle.js"
+import { checkInteger, checkNumber, refuse } from "./check.js"
+import { nowMillis } from "./runtime.js"
+
+export const TypeId = "~effect-hedge/HedgeThrottle" as const
+
+export const isHedgeThrottle = (u: unknown): u is HedgeThrottle =>
+  typeof u === "object" && u !== null && TypeId in u
+
+export const make = (questions: HedgeThrottle.Questions): HedgeThrottle => ({
+  ...questions,
+  [TypeId]: TypeId
+})
+
+const slotMillis = 100
+const slots = 100
+
+/** Counts events of the last 10 s in slots of 100 ms; the oldest slot is left out as soon as a part of it is older. */
+class RecentCount {
+  private readonly counts = new Float64Array(slots)
+  private total = 0
+  private slot = -1
+
+  add(now: number): void {
+    this.advance(now)
+    this.counts[this.slot % slots]! += 1
+    this.total += 1
+  }
+
+  at(now: number): number {
+    this.advance(now)
+    return this.total
+  }
+
+  private advance(now: number): void {
+    const slot = Math.floor(now / slotMillis)
+    if (slot === this.slot) return
+    // a clock that was set back (another TestClock, say) starts a new count, as does a pause of more than 10 s
+    if (this.slot < 0 || slot < this.slot || slot - this.slot >= slots) {
+      this.counts.fill(0)
+      this.total = 0
+    } else {
+      for (let passed = this.slot + 1; passed <= slot; passed++) {
+        this.total -= this.counts[passed % slots]!
+        this.counts[passed % slots] = 0
+      }
+    }
+    this.slot = slot
+  }
+}
+
+// sums of fractions such as 0.1 must reach a whole token when the arithmetic says so
+const epsilon = 1e-9
+
+export const loadBudget = (options: {
+  readonly extraLoad: number
+  readonly burst?: number
+}): HedgeThrottle => {
+  const extraLoad = checkNumber(
+    "extraLoad",
+    options.extraLoad,
+    (n) => n > 0 && Number.isFinite(n),
+    "a number above 0, such as 0.1 for at most 10 % more requests"
+  )
+  const burst = checkNumber(
+    "burst",
+    options.burst ?? 10,
+    (n) => n >= 0 && Number.isFinite(n),
+    "a number of at least 0"
+  )
+  const name = "loadBudget"
+  const calls = new RecentCount()
+  let balance = burst
+  const settle = (now: number): number => {
+    balance = Math.min(balance, burst + extraLoad * calls.at(now))
+    return balance
+  }
+  return make({
+    name,
+    onCall: (now) => {
+      calls.add(now)
+      balance += extraLoad
+      settle(now)
+    },
+    refusedBy: (now) => (settle(now) >= 1 - epsilon ? undefined : name),
+    take: () => {
+      balance -= 1
+    },
+    tokens: settle
+  })
+}
+
+export const tokenBucket = (options: {
+  readonly maxTokens: number
+  readonly tokenRatio: number
+}): HedgeThrottle => {
+  // thousandths of a token, so that sums are exact
+  const toThousandths = (n: number) => Math.floor(n * 1000 + 1e-6)
+  const most = toThousandths(
+    checkNumber(
+      "maxTokens",
+      options.maxTokens,
+      (n) => toThousandths(n) > 0 && n <= 1000,
+      "a number above 0 and at most 1000"
+    )
+  )
+  const ratio = toThousandths(
+    checkNumber(
+      "tokenRatio",
+      options.tokenRatio,
+      (n) => toThousandths(n) > 0 && Number.isFinite(n),
+      "a number of at least 0.001 (only three decimals count)"
+    )
+  )
+  const name = "tokenBucket"
+  let tokens = most
+  return make({
+    name,
+    refusedBy: () => (tokens > most / 2 ? undefined : name),
+    take: () => {},
+    onOutcome: (outcome, doNotRetry) => {
+      if (outcome === "Win") tokens = Math.min(most, tokens + ratio)
+      else if (outcome === "NonFatal" || doNotRetry) tokens = Math.max(0, tokens - 1000)
+    },
+    tokens: () => tokens / 1000
+  })
+}
+
+export const concurrency = (n: number): HedgeThrottle => {
+  const most = checkInteger("concurrency", n, 1)
+  const name = "concurrency"
+  let inFlight = 0
+  return make({
+    name,
+    refusedBy: () => (inFlight < most ? undefined : name),
+    take: () => {
+      inFlight += 1
+    },
+    onHedgeEnd: () => {
+      inFlight -= 1
+    },
+    tokens: () => most - inFlight
+  })
+}
+
+export const all = (...throttles: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
+  if (throttles.length === 0) return refuse("all", [], "at least one throttle")
+  throttles.forEach((throttle, i) => {
+    if (!isHedgeThrottle(throttle)) refuse(`all[${i}]`, throttle, "a HedgeThrottle")
+  })
+  return make({
+    name: throttles.map((throttle) => throttle.name).join("+"),
+    refusedBy: (now) => {
+      for (const throttle of throttles) {
+        const name = throttle.refusedBy(now)
+        if (name !== undefined) return name
+      }
+      return undefined
+    },
+    take: (now) => {
+      for (const throttle of throttles) throttle.take(now)
+    },
+    onCall: (now) => {
+      for (const throttle of throttles) throttle.onCall?.(now)
+    },
+    onOutcome: (outcome, doNotRetry) => {
+      for (const throttle of throttles) throttle.onOutcome?.(outcome, doNotRetry)
+    },
+    onHedgeEnd: () => {
+      for (const throttle of throttles) throttle.onHedgeEnd?.()
+    },
+    tokens: (now) => Math.min(...throttles.map((throttle) => throttle.tokens?.(now) ?? Infinity))
+  })
+}
+
+export const unlimited: HedgeThrottle = make({
+  name: "unlimited",
+  refusedBy: () => undefined,
+  take: () => {}
+})
+
+export const makeDefault = (): HedgeThrottle =>
+  all(loadBudget({ extraLoad: 0.2, burst: 10 }), tokenBucket({ maxTokens: 100, tokenRatio: 0.1 }))
+
+export const takeEffect = (throttle: HedgeThrottle): Effect.Effect<boolean> =>
+  Effect.clockWith((clock) => {
+    const now = nowMillis(clock)
+    if (throttle.refusedBy(now) !== undefined) return Effect.succeed(false)
+    throttle.take(now)
+    return Effect.succeed(true)
+  })
