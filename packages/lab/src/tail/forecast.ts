@@ -1,0 +1,33 @@
+/** Theory's figures: what the plain and the hedged side should show, and the best that any policy could do. */
+import { knots, type Survival, survival } from "./latency.js"
+import { ideal } from "./oracle.js"
+import type { Settings } from "./settings.js"
+import { mapPercentiles, type Percentile, percentiles } from "./summary.js"
+import { pagePercentile, predict, quantile } from "./theory.js"
+
+type Times = Readonly<Record<Percentile, number>>
+
+export interface Forecast {
+  readonly plain: Times
+  readonly hedged: Times
+  readonly hedgedRequestsPerCall: number
+  /** Each by the policy that is best for it, within the budget for extra load. */
+  readonly ideal: Times
+}
+
+/** Nothing is known of a server that is not ours. */
+export const forecast = ({ hedging, load, target }: Settings): Forecast | undefined => {
+  if (target._tag === "Url") return undefined
+  const plain = survival(target.latency)
+  const hedged = predict(plain, hedging)
+  const bends = knots(target.latency)
+  const each = (f: (p: number) => number) =>
+    mapPercentiles((name) => f(pagePercentile(percentiles[name], load.fanOut)))
+  const times = (missing: Survival) => each((p) => quantile(missing, p))
+  return {
+    plain: times(plain),
+    hedged: times(hedged.miss),
+    hedgedRequestsPerCall: 1 + hedged.extraLoad,
+    ideal: each((p) => ideal(plain, p, hedging.extraLoad, bends))
+  }
+}

@@ -1,0 +1,73 @@
+/** What the experiment says to its server and its clients, each a process of its own, and what they say to it. */
+import type { Hedging, Latency, Load, Side } from "./settings.js"
+
+/** The request header that numbers copies, so that both ends can speak of the same one. */
+export const copyHeader = "x-hedge-lab-copy"
+
+export interface ServerConfig {
+  readonly latency: Latency
+  readonly seed: number
+  /** Whether the server goes on working for a client that has gone away. */
+  readonly keepsWorking: boolean
+}
+
+export type ServerRequest = { readonly _tag: "Reset"; readonly seed: number } | { readonly _tag: "Report" }
+
+export type ServerReply =
+  | { readonly _tag: "Listening"; readonly port: number }
+  | { readonly _tag: "WasReset" }
+  | { readonly _tag: "Counted"; readonly report: ServerReport }
+
+/** Counted since the server was last reset. */
+export interface ServerReport {
+  readonly received: number
+  readonly completed: number
+  /** Copies whose client went away before the answer, and how long the server had worked on them in all. */
+  readonly cancelled: number
+  readonly cancelledMs: number
+  readonly connections: number
+  /** When the server stopped working on each copy, by the machine's monotonic clock. */
+  readonly stopped: ReadonlyArray<readonly [copy: number, at: number]>
+}
+
+export interface ClientConfig {
+  readonly side: Side
+  readonly url: string
+  /** Whether copies carry their number. */
+  readonly numbered: boolean
+  readonly hedging: Hedging
+  readonly timeoutMs: number | null
+}
+
+export interface ClientRequest {
+  readonly _tag: "Run"
+  readonly load: Load
+}
+
+export type ClientReply =
+  | { readonly _tag: "Ready" }
+  | { readonly _tag: "Progress"; readonly ended: number }
+  | { readonly _tag: "Measured"; readonly report: ClientReport }
+
+/** Counted during one load. */
+export interface ClientReport {
+  /** By the order in which calls were due: how long after that the answer had been read in full; null for a failure. */
+  readonly latencies: ReadonlyArray<number | null>
+  /** Failed calls, by what their failure is called. */
+  readonly failures: Readonly<Record<string, number>>
+  /** Requests written to a connection, and connections established. */
+  readonly sent: number
+  readonly connections: number
+  /** Copies that were interrupted, when, and how long they had run. */
+  readonly cancelled: ReadonlyArray<readonly [copy: number, at: number, ran: number]>
+  readonly hedges: HedgeCounts
+}
+
+export interface HedgeCounts {
+  /** Calls that sent at least one hedge. */
+  readonly hedgedCalls: number
+  readonly sent: number
+  readonly won: number
+  /** Hedges that were due and not sent, by the reason. */
+  readonly suppressed: Readonly<Record<string, number>>
+}
