@@ -1,0 +1,131 @@
+/** One side of the comparison: an undici client, plain or hedged, and what can be counted at it. */
+
+import * as DiagnosticsChannel from "node:diagnostics_channel"
+import { HttpClient, type HttpClientError, HttpClientRequest } from "@effect/platform"
+import { NodeHttpClient, type Undici } from "@effect/platform-node"
+import { Cause, Effect, Layer, type Scope } from "effect"
+import { now } from "./clock.js"
+import * as Hedged from "./hedged.js"
+import * as Load from "./load.js"
+import { type ClientConfig, type ClientReport, copyHeader } from "./protocol.js"
+import type { Load as LoadSettings } from "./settings.js"
+
+export interface Client {
+  /** Runs a load and reports what was counted during it. */
+  readonly run: (load: LoadSettings, onEnded: (ended: number) => void) => Effect.Effect<ClientReport>
+}
+
+/** How long after the last call was due, and its time-out if it has one, an answer is waited for. */
+const patienceMs = 30_000
+
+export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const wire = yield* countWire
+    const copies = new Copies(options.numbered)
+    const plain = copies.watch(NodeHttpClient.makeUndici(wire.dispatcher))
+    const hedged = options.side === "hedged" ? Hedged.make(plain, options) : undefined
+
+    const answer = (hedged?.client ?? plain)
+      .get(options.url)
+      .pipe(
+        Effect.flatMap((response) =>
+          Effect.zipRight(
+            response.text,
+            response.status < 400
+              ? Effect.void
+              : Effect.fail({ _tag: "Status" as const, status: response.status })
+          )
+        )
+      )
+    const call =
+      options.timeoutMs === null
+        ? answer
+        : Effect.timeoutFail(answer, {
+            duration: options.timeoutMs,
+            onTimeout: () => ({ _tag: "Timeout" as const })
+          })
+
+    return {
+      run: (load, onEnded) =>
+        Effect.gen(function* () {
+          const before = wire.counts()
+          copies.forget()
+          hedged?.forget()
+          const outcomes = yield* Load.run(call, {
+            load,
+            patienceMs: (options.timeoutMs ?? 0) + patienceMs,
+            nameFailure,
+            onEnded
+          }).pipe(Effect.provide(hedged?.layer ?? Layer.empty))
+          const after = wire.counts()
+          return {
+            ...outcomes,
+            sent: after.sent - before.sent,
+            connections: after.connections - before.connections,
+            cancelled: copies.cancelled,
+            hedges: hedged?.counts() ?? Hedged.start()
+          }
+        })
+    }
+  })
+
+/** An agent as `NodeHttpClient.layerUndici` makes one; the connections it opens and the requests it sends are counted. */
+const countWire = Effect.gen(function* () {
+  let connections = 0
+  let sent = 0
+  const onSend = () => {
+    sent++
+  }
+  const dispatcher = yield* NodeHttpClient.makeDispatcher
+  ;(dispatcher as Undici.Agent).on("connect", () => connections++)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => DiagnosticsChannel.subscribe("undici:client:sendHeaders", onSend)),
+    () => Effect.sync(() => DiagnosticsChannel.unsubscribe("undici:client:sendHeaders", onSend))
+  )
+  return { dispatcher, counts: () => ({ connections, sent }) }
+})
+
+/** Numbers the copies that a client sends, and notes those that are interrupted. */
+class Copies {
+  cancelled: Array<readonly [copy: number, at: number, ran: number]> = []
+  private next = 0
+
+  constructor(private readonly numbered: boolean) {}
+
+  watch(client: HttpClient.HttpClient): HttpClient.HttpClient {
+    const send = (request: HttpClientRequest.HttpClientRequest) => {
+      const copy = this.next++
+      const startedAt = now()
+      return client
+        .execute(this.numbered ? HttpClientRequest.setHeader(request, copyHeader, String(copy)) : request)
+        .pipe(
+          Effect.onInterrupt(() =>
+            Effect.sync(() => {
+              const at = now()
+              this.cancelled.push([copy, at, at - startedAt])
+            })
+          )
+        )
+    }
+    return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
+      Effect.flatMap(send),
+      Effect.succeed
+    )
+  }
+
+  forget(): void {
+    this.cancelled = []
+  }
+}
+
+/** What a user would call the failure: the HTTP status, the system's error code, or the error's tag. */
+const nameFailure = (cause: Cause.Cause<unknown>): string => {
+  const error = (Cause.squash(cause) ?? {}) as Partial<
+    Record<"_tag" | "status" | "reason" | "cause", unknown>
+  >
+  if (error._tag === "Status") return `HTTP ${error.status}`
+  if (error._tag === "HedgeError")
+    return error.reason === "DeadlineExceeded" ? "Timeout" : String(error.reason)
+  const code = (error.cause as { readonly code?: unknown } | undefined)?.code
+  return String(code ?? error._tag ?? "Defect")
+}

@@ -1,0 +1,56 @@
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { measure } from "../../src/tail/experiment.js"
+import type { OwnTarget, Settings } from "../../src/tail/settings.js"
+
+const target: OwnTarget = {
+  _tag: "Own",
+  latency: { _tag: "Uniform", fast: { min: 1, max: 5 }, slow: { min: 50, max: 100 }, slowShare: 0.1 },
+  keepsWorking: false
+}
+
+const settings: Settings = {
+  target,
+  load: { calls: 200, rate: 500, fanOut: 1 },
+  hedging: { delayMs: 10, maxAttempts: 3, extraLoad: 0.5 },
+  timeoutMs: null,
+  seed: 1,
+  warmUp: 20,
+  rounds: 1
+}
+
+it.live("200 plain calls to a real server: 200 answers, one request each", () =>
+  Effect.gen(function* () {
+    let ended = 0
+    const summary = yield* measure(settings, "plain", 1, (n) => {
+      ended = n
+    })
+    expect(summary).toMatchObject({
+      count: 200,
+      failures: 0,
+      requestsPerCall: 1,
+      hedgeRate: 0,
+      loserMeanMs: null
+    })
+    expect(summary.p50).toBeGreaterThan(0)
+    expect(ended).toBe(200)
+  })
+)
+
+it.live("a call that times out is a failure, and the server notices that its client has gone", () =>
+  Effect.gen(function* () {
+    const never = {
+      ...target,
+      latency: { ...target.latency, fast: { min: 60_000, max: 60_000 }, slowShare: 0 }
+    }
+    const load = { calls: 10, rate: null, fanOut: 1 }
+    const summary = yield* measure(
+      { ...settings, target: never, load, timeoutMs: 300, warmUp: 0 },
+      "plain",
+      1
+    )
+    expect(summary).toMatchObject({ count: 10, failures: 10, failureKinds: { Timeout: 10 }, p50: null })
+    expect(summary.loserMeanMs).not.toBeNull()
+    expect(summary.afterCancelMeanMs).not.toBeNull()
+  })
+)
