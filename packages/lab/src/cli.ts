@@ -1,0 +1,29 @@
+/** The command `hedge-lab` and its subcommands. */
+
+import { createRequire } from "node:module"
+import { Command, HelpDoc } from "@effect/cli"
+import { Effect } from "effect"
+import * as Tail from "./tail/command.js"
+import * as Words from "./words.js"
+
+const { version } = createRequire(import.meta.url)("../package.json") as { readonly version: string }
+
+const hedgeLab = Command.make("hedge-lab").pipe(
+  Command.withDescription(HelpDoc.p("Measures what request hedging does to a tail.")),
+  Command.withSubcommands([Tail.command])
+)
+
+const declared: Readonly<Record<string, Words.Declared>> = { tail: Tail.declared }
+
+const run = Command.run(hedgeLab, { name: "hedge-lab", version })
+
+/** @param argv as `process.argv`. */
+export const main = (argv: ReadonlyArray<string>) =>
+  Effect.suspend(() => {
+    const [subcommand = "", ...words] = argv.slice(2)
+    const options = declared[subcommand]
+    return Effect.zipRight(
+      options === undefined ? Effect.void : Words.check(options, words),
+      run(Words.joinDurations(argv))
+    )
+  })

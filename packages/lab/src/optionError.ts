@@ -1,0 +1,15 @@
+import { Data } from "effect"
+
+/** An option that makes no sense: which, what was typed, and what is allowed. */
+export class OptionError extends Data.TaggedError("OptionError")<{
+  readonly option: string
+  /** Undefined for an option without a value. */
+  readonly value: string | undefined
+  readonly allowed: string
+}> {
+  override get message(): string {
+    const value =
+      this.value === undefined ? "" : ` ${/^\S+$/.test(this.value) ? this.value : JSON.stringify(this.value)}`
+    return `--${this.option}${value}: ${this.allowed}`
+  }
+}

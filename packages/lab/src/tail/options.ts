@@ -1,0 +1,242 @@
+/** From what a user typed to settings, or to an error that names the option, the value and what is allowed. */
+import { Duration, Either, Option } from "effect"
+import { OptionError } from "../optionError.js"
+import type { Latency, Range, Settings, Target } from "./settings.js"
+
+/** The options as typed; a flag that was not given is absent. */
+export interface Raw {
+  readonly requests: Option.Option<string>
+  readonly rate: Option.Option<string>
+  readonly burst: boolean
+  readonly fanOut: Option.Option<string>
+  readonly delay: Option.Option<string>
+  readonly maxAttempts: Option.Option<string>
+  readonly extraLoad: Option.Option<string>
+  readonly timeout: Option.Option<string>
+  readonly seed: Option.Option<string>
+  readonly url: Option.Option<string>
+  readonly distribution: Option.Option<string>
+  readonly fast: Option.Option<string>
+  readonly slow: Option.Option<string>
+  readonly slowShare: Option.Option<string>
+  readonly mean: Option.Option<string>
+  readonly sd: Option.Option<string>
+  readonly slowFactor: Option.Option<string>
+  readonly keepsWorking: boolean
+}
+
+type Parsed<A> = Either.Either<A, OptionError>
+
+/** A cold burst is measured this often; a load at a rate, long enough by itself, once. */
+const burstRounds = 3
+
+export const settings = (raw: Raw): Parsed<Settings> =>
+  Either.gen(function* () {
+    const calls = yield* wholeNumber(
+      "requests",
+      raw.requests,
+      raw.burst ? 1_000 : 3_000,
+      1,
+      raw.burst ? 20_000 : 1_000_000
+    )
+    if (raw.burst) yield* refuse("rate", raw.rate, "not with --burst, which sends everything at once")
+    const rate = yield* number("rate", raw.rate, 500, above(0, 100_000))
+    const fanOut = yield* wholeNumber("fan-out", raw.fanOut, 1, 1, calls)
+    if (calls % fanOut !== 0) {
+      const next = Math.ceil(calls / fanOut) * fanOut
+      return yield* fail(
+        "requests",
+        String(calls),
+        `must be a multiple of --fan-out ${fanOut}, ${next} for example`
+      )
+    }
+    return {
+      target: yield* target(raw),
+      load: { calls, rate: raw.burst ? null : rate, fanOut },
+      hedging: {
+        delayMs: yield* duration("delay", raw.delay, 80, 0),
+        maxAttempts: yield* wholeNumber("max-attempts", raw.maxAttempts, 3, 2, 16),
+        extraLoad: yield* number("extra-load", raw.extraLoad, 0.2, above(0, 15))
+      },
+      timeoutMs: Option.isSome(raw.timeout) ? yield* duration("timeout", raw.timeout, 0, 1) : null,
+      seed: yield* wholeNumber("seed", raw.seed, 1, 0, 2 ** 31 - 1),
+      warmUp: raw.burst ? 0 : Math.min(200, Math.ceil(calls / 10)),
+      rounds: raw.burst ? burstRounds : 1
+    }
+  })
+
+const target = (raw: Raw): Parsed<Target> =>
+  Option.match(raw.url, {
+    onNone: () =>
+      Either.map(latency(raw), (latency) => ({
+        _tag: "Own" as const,
+        latency,
+        keepsWorking: raw.keepsWorking
+      })),
+    onSome: (url) =>
+      Either.gen(function* () {
+        for (const option of [
+          "distribution",
+          "fast",
+          "slow",
+          "slow-share",
+          "mean",
+          "sd",
+          "slow-factor"
+        ] as const) {
+          yield* refuse(
+            option,
+            raw[camelCase(option)],
+            "not with --url, whose server takes the time it takes"
+          )
+        }
+        if (raw.keepsWorking)
+          yield* fail("keeps-working", undefined, "not with --url, whose server does as it does")
+        return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+          ? { _tag: "Url" as const, url }
+          : yield* fail("url", url, "must be a URL that begins with http:// or https://")
+      })
+  })
+
+const latency = (raw: Raw): Parsed<Latency> =>
+  Either.gen(function* () {
+    const distribution = Option.getOrElse(raw.distribution, () => "uniform")
+    if (distribution === "uniform") {
+      for (const option of ["mean", "sd", "slow-factor"] as const) {
+        yield* refuse(option, raw[camelCase(option)], "only with --distribution log-normal")
+      }
+      return {
+        _tag: "Uniform" as const,
+        fast: yield* range("fast", raw.fast, { min: 10, max: 50 }),
+        slow: yield* range("slow", raw.slow, { min: 500, max: 1_000 }),
+        slowShare: yield* number("slow-share", raw.slowShare, 0.1, between(0, 1))
+      }
+    }
+    if (distribution !== "log-normal") {
+      return yield* fail("distribution", distribution, "must be uniform or log-normal")
+    }
+    for (const option of ["fast", "slow"] as const) {
+      yield* refuse(option, raw[option], "only with --distribution uniform")
+    }
+    return {
+      _tag: "LogNormal" as const,
+      mean: yield* number("mean", raw.mean, 5, above(0, 60_000)),
+      sd: yield* number("sd", raw.sd, 2, above(0, 60_000)),
+      slowShare: yield* number("slow-share", raw.slowShare, 0.05, between(0, 1)),
+      slowFactor: yield* number("slow-factor", raw.slowFactor, 10, above(0, 1_000))
+    }
+  })
+
+interface Bounds {
+  readonly holds: (n: number) => boolean
+  readonly allowed: string
+}
+
+const between = (min: number, max: number): Bounds => ({
+  holds: (n) => n >= min && n <= max,
+  allowed: `must be a number from ${count(min)} to ${count(max)}`
+})
+
+const above = (min: number, max: number): Bounds => ({
+  holds: (n) => n > min && n <= max,
+  allowed: `must be a number above ${count(min)} and at most ${count(max)}`
+})
+
+const number = (
+  option: string,
+  typed: Option.Option<string>,
+  otherwise: number,
+  bounds: Bounds
+): Parsed<number> =>
+  parse(option, typed, otherwise, bounds.allowed, (text) => {
+    const n = text.trim() === "" ? Number.NaN : Number(text)
+    return bounds.holds(n) ? n : undefined
+  })
+
+const wholeNumber = (
+  option: string,
+  typed: Option.Option<string>,
+  otherwise: number,
+  min: number,
+  max: number
+): Parsed<number> =>
+  number(option, typed, otherwise, {
+    holds: (n) => Number.isInteger(n) && n >= min && n <= max,
+    allowed: `must be a whole number from ${count(min)} to ${count(max)}`
+  })
+
+const units: Readonly<Record<string, Duration.Unit>> = {
+  "": "millis",
+  ms: "millis",
+  s: "seconds",
+  m: "minutes",
+  min: "minutes"
+}
+
+const maxDurationMs = 3_600_000
+
+const duration = (
+  option: string,
+  typed: Option.Option<string>,
+  otherwise: number,
+  min: number
+): Parsed<number> =>
+  parse(
+    option,
+    typed,
+    otherwise,
+    `must be a duration from ${min} ms to 1 hour, such as 80, 80ms or "80 millis"`,
+    (text) => {
+      const [, amount, unit = ""] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/.exec(text) ?? []
+      if (amount === undefined) return undefined
+      const decoded = Duration.decodeUnknown(`${amount} ${units[unit] ?? unit}`)
+      return decoded.pipe(
+        Option.map(Duration.toMillis),
+        Option.filter((ms) => ms >= min && ms <= maxDurationMs),
+        Option.getOrUndefined
+      )
+    }
+  )
+
+const range = (option: string, typed: Option.Option<string>, otherwise: Range): Parsed<Range> =>
+  parse(
+    option,
+    typed,
+    otherwise,
+    "must be milliseconds as MIN-MAX, 10-50 for example, at most 60,000",
+    (text) => {
+      const [, min, max] = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(text) ?? []
+      const parsed = { min: Number(min), max: Number(max) }
+      return parsed.min <= parsed.max && parsed.max <= 60_000 ? parsed : undefined
+    }
+  )
+
+const parse = <A>(
+  option: string,
+  typed: Option.Option<string>,
+  otherwise: A,
+  allowed: string,
+  read: (text: string) => A | undefined
+): Parsed<A> =>
+  Option.match(typed, {
+    onNone: () => Either.right(otherwise),
+    onSome: (text) => {
+      const value = read(text)
+      return value === undefined ? fail(option, text, allowed) : Either.right(value)
+    }
+  })
+
+const refuse = (option: string, typed: Option.Option<string>, why: string): Parsed<void> =>
+  Option.match(typed, { onNone: () => Either.void, onSome: (text) => fail(option, text, why) })
+
+const fail = (option: string, value: string | undefined, allowed: string) =>
+  Either.left(new OptionError({ option, value, allowed }))
+
+const count = (n: number): string => n.toLocaleString("en-US")
+
+const camelCase = <S extends string>(option: S) =>
+  option.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()) as CamelCase<S>
+
+type CamelCase<S extends string> = S extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : S

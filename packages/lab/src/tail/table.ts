@@ -1,0 +1,144 @@
+/** The report for people. */
+import type { Result } from "./experiment.js"
+import type { Forecast } from "./forecast.js"
+import { ratios } from "./json.js"
+import type { Latency, Settings } from "./settings.js"
+import type { Percentile, Summary } from "./summary.js"
+
+type Row = ReadonlyArray<string>
+
+/** What a cell says where there is nothing to say, and where nothing can be known. */
+const none = "–"
+const unknown = "unknown"
+
+export const render = (settings: Settings, result: Result, forecast: Forecast | undefined): string =>
+  [heading(settings), grid(rows(settings, result, forecast)), notes(settings, result, forecast)].join("\n\n")
+
+const heading = ({ hedging, load, rounds, seed, target, timeoutMs }: Settings): string => {
+  const calls =
+    load.fanOut === 1
+      ? `${count(load.calls)} calls`
+      : `${count(load.calls / load.fanOut)} pages of ${load.fanOut} calls`
+  const pace =
+    load.rate === null ? `${calls} at once, ${rounds} times` : `${calls}, ${count(load.rate)} calls a second`
+  const server = target._tag === "Url" ? target.url : `a server that takes ${describe(target.latency)}`
+  const limit = timeoutMs === null ? "" : `, time-out ${timeoutMs} ms`
+  return [
+    `${pace}, seed ${seed}, to ${server}`,
+    `hedged: another copy every ${hedging.delayMs} ms, at most ${hedging.maxAttempts} in all, at most ${percent(hedging.extraLoad)} extra load${limit}`
+  ].join("\n")
+}
+
+const describe = (latency: Latency): string => {
+  switch (latency._tag) {
+    case "Uniform": {
+      const { fast, slow, slowShare } = latency
+      return `${fast.min}–${fast.max} ms, ${percent(slowShare)} of the time ${slow.min}–${slow.max} ms`
+    }
+    case "LogNormal": {
+      const { mean, sd, slowFactor, slowShare } = latency
+      return `log-normal ${mean} ± ${sd} ms, ${percent(slowShare)} of the time ${slowFactor} × that`
+    }
+  }
+}
+
+const rows = (
+  { load }: Settings,
+  { hedged, plain }: Result,
+  forecast: Forecast | undefined
+): ReadonlyArray<Row> => {
+  const ratio = ratios(plain, hedged)
+  const unit = load.fanOut === 1 ? "" : " of a page"
+  const times = (label: string, name: Percentile): Row => [
+    `${label}${unit}`,
+    ms(plain[name]),
+    ms(hedged[name]),
+    ratio[name]?.toFixed(3) ?? none,
+    ...(forecast === undefined
+      ? []
+      : [ms(forecast.plain[name]), ms(forecast.hedged[name]), ms(forecast.ideal[name])])
+  ]
+  const both = (label: string, f: (summary: Summary) => string, ...theory: Row): Row => [
+    label,
+    f(plain),
+    f(hedged),
+    "",
+    ...theory
+  ]
+  const theoryOfRequests =
+    forecast === undefined ? [] : ["1.00", forecast.hedgedRequestsPerCall.toFixed(2), none]
+  return [
+    ["", "plain", "hedged", "ratio", ...(forecast === undefined ? [] : ["theory: plain", "hedged", "ideal"])],
+    both("calls", (summary) => count(summary.count)),
+    both("failures", (summary) => count(summary.failures)),
+    times("P50", "p50"),
+    times("P95", "p95"),
+    times("P98.5", "p98_5"),
+    times("P99", "p99"),
+    times("P99.9", "p999"),
+    both("requests per call", (summary) => figure(summary.requestsPerCall), ...theoryOfRequests),
+    both("connections per call", (summary) => figure(summary.connectionsPerCall)),
+    ["calls that sent a hedge", none, share(hedged.hedgeRate)],
+    ["hedges that won", none, share(hedged.hedgeWinShare)],
+    ["hedges suppressed", none, listing(hedged.suppressed)],
+    ["cancelled copies had run for", none, ms(hedged.loserMeanMs)],
+    [
+      "server worked on after a cancel",
+      none,
+      hedged.afterCancelMeanMs === null ? afterCancelUnknown(hedged) : ms(hedged.afterCancelMeanMs)
+    ]
+  ]
+}
+
+/** Without a cancelled copy there is nothing to know. */
+const afterCancelUnknown = (summary: Summary): string => (summary.loserMeanMs === null ? none : unknown)
+
+const notes = (settings: Settings, { hedged, plain }: Result, forecast: Forecast | undefined): string => {
+  const failed = [
+    ["plain", plain.failureKinds],
+    ["hedged", hedged.failureKinds]
+  ] as const
+  return [
+    "Times count from when a call was due to when its answer had been read. Percentiles are nearest-rank, of what succeeded.",
+    ...(settings.rounds > 1
+      ? [
+          `Medians of ${settings.rounds} rounds, each side in fresh processes, the order alternated; calls and failures are totals.`
+        ]
+      : []),
+    ...failed.flatMap(([name, kinds]) =>
+      Object.keys(kinds).length === 0
+        ? []
+        : [`Failures, ${name}: ${listing(kinds)}. They are in no percentile.`]
+    ),
+    forecast === undefined
+      ? "Theory: unknown, since the server's distribution is."
+      : "Theory: every copy independent, clients and network free. Ideal: each percentile by the policy that is best for it, within the extra load."
+  ].join("\n")
+}
+
+/** Columns as wide as their widest cell, the first to the left and the others to the right. */
+export const grid = (rows: ReadonlyArray<Row>): string => {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)))
+  return rows
+    .map((row) =>
+      widths
+        .map((width, column) => {
+          const cell = row[column] ?? ""
+          return column === 0 ? cell.padEnd(width) : cell.padStart(width)
+        })
+        .join("  ")
+        .trimEnd()
+    )
+    .join("\n")
+}
+
+const listing = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([name, n]) => `${name} ${count(n)}`)
+    .join(", ") || "0"
+
+const count = (n: number): string => n.toLocaleString("en-US")
+const ms = (value: number | null): string => (value === null ? none : `${value.toFixed(1)} ms`)
+const figure = (value: number | null): string => (value === null ? none : value.toFixed(2))
+const percent = (value: number): string => `${Number((value * 100).toFixed(2))} %`
+const share = (value: number | null): string => (value === null ? none : `${(value * 100).toFixed(1)} %`)
