@@ -110,6 +110,8 @@ export interface CallEnded extends Base {
   readonly outcome: CallOutcome
   /** The attempt whose exit is the result, if one is. */
   readonly winner: number | undefined
+  /** What the caller gets; an interruption, if it was interrupted before there was a result. */
+  readonly exit: Exit.Exit<unknown, unknown>
   /** Attempts launched. */
   readonly attempts: number
   /** The exits of the attempts that were `NonFatal`, by their index. */

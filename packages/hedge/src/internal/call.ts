@@ -373,7 +373,7 @@ export class Call {
     for (const attempt of this.attempts) {
       if (!attempt.ended) this.interrupt(attempt, interruptReasons[outcome], now)
     }
-    this.report.callEnded(outcome, this.winner?.index)
+    this.report.callEnded(outcome, this.winner?.index, result)
     const primary = this.attempts[0]!
     if (primary !== this.winner && primary.exit?._tag === "Success")
       this.discard(primary, primary.exit, "Rejected")

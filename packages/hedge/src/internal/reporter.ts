@@ -1,4 +1,4 @@
-import { Cause, Duration, Effect, type Exit, type Tracer } from "effect"
+import { Cause, Duration, Effect, Exit, type Tracer } from "effect"
 import type {
   AttemptEnded,
   CallOutcome,
@@ -78,15 +78,20 @@ export class Reporter {
     if (this.listeners.length > 0) this.tell({ _tag: "Discarded", attempt: attempt.index, reason })
   }
 
-  callEnded(outcome: CallOutcome, winner: number | undefined): void {
+  callEnded(
+    outcome: CallOutcome,
+    winner: number | undefined,
+    result: Exit.Exit<unknown, unknown> | undefined
+  ): void {
     if (this.listeners.length === 0) return
-    const { attempts, throttle } = this.call
+    const { attempts, caller, throttle } = this.call
+    const exit = result ?? Exit.interrupt(caller.id())
     const rejected = new Map<number, Exit.Exit<unknown, unknown>>()
     for (const { index, outcome, exit } of attempts) {
       if (outcome === "NonFatal" && exit !== undefined) rejected.set(index, exit)
     }
     const tokens = throttle.tokens?.(this.call.now())
-    this.tell({ _tag: "CallEnded", outcome, winner, attempts: attempts.length, rejected, tokens })
+    this.tell({ _tag: "CallEnded", outcome, winner, exit, attempts: attempts.length, rejected, tokens })
   }
 
   /** Something failed that changes nothing for the call any more: it is logged. */
