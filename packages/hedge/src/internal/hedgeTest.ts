@@ -1,0 +1,218 @@
+import { Clock, Duration, Effect, Layer, RuntimeFlags, RuntimeFlagsPatch } from "effect"
+import type { HedgeEvent } from "../HedgeEvent.js"
+import type { HedgePolicyError } from "../HedgePolicy.js"
+import type { Observation, Recorder, Script, ScriptedAttempt } from "../HedgeTest.js"
+import { Default, makeDefault, unlimited } from "../HedgeThrottle.js"
+import { checkDuration, refuse } from "./check.js"
+import { HedgePolicyError as PolicyError } from "./errors.js"
+import { layer as listenerLayer } from "./listeners.js"
+
+// --- what may be written -------------------------------------------------------------------------------------------
+
+const endings = ["succeed", "fail", "die", "interrupt", "never"] as const
+const durations = ["after", "unwind", "uninterruptibleFrom"] as const
+const fields: ReadonlyArray<string> = [...durations, ...endings]
+
+/** An attempt that has been checked. */
+interface Part<A, E> {
+  readonly after: Duration.Duration
+  readonly unwind: Duration.Duration
+  /** `undefined` if it can always be interrupted. */
+  readonly uninterruptibleFrom: Duration.Duration | undefined
+  readonly succeeds: boolean
+  readonly ending: Effect.Effect<A, E>
+}
+
+const endingOf = <A, E>(attempt: ScriptedAttempt<A, E>, where: string): Effect.Effect<A, E> => {
+  const [ending, second] = endings.filter((name) => Object.hasOwn(attempt, name))
+  if (ending === undefined || second !== undefined) {
+    return refuse(where, attempt, `an attempt with exactly one of ${endings.join(", ")}`)
+  }
+  const value = attempt[ending]
+  if ((ending === "interrupt" || ending === "never") && value !== true) {
+    return refuse(`${where}.${ending}`, value, "true, or to be left out")
+  }
+  switch (ending) {
+    case "succeed":
+      return Effect.succeed(value as A)
+    case "fail":
+      return Effect.fail(value as E)
+    case "die":
+      return Effect.die(value)
+    case "interrupt":
+      return Effect.interrupt
+    case "never":
+      return Effect.never
+  }
+}
+
+const checkAttempt = <A, E>(attempt: ScriptedAttempt<A, E>, index: number): Part<A, E> => {
+  const where = `attempts[${index}]`
+  if (typeof attempt !== "object" || attempt === null) {
+    return refuse(where, attempt, 'an attempt, such as { after: "20 millis", succeed: 1 }')
+  }
+  for (const [field, value] of Object.entries(attempt)) {
+    if (!fields.includes(field)) refuse(`${where}.${field}`, value, `one of the fields ${fields.join(", ")}`)
+  }
+  const ending = endingOf(attempt, where)
+  const never = Object.hasOwn(attempt, "never")
+  if (never && attempt.after !== undefined) {
+    refuse(`${where}.after`, attempt.after, "nothing, for an attempt that never answers")
+  }
+  const duration = (field: (typeof durations)[number]) =>
+    checkDuration(`${where}.${field}`, attempt[field] ?? 0)
+  const after = never ? Duration.infinity : duration("after")
+  const uninterruptibleFrom =
+    attempt.uninterruptibleFrom === undefined ? undefined : duration("uninterruptibleFrom")
+  if (uninterruptibleFrom !== undefined && Duration.greaterThan(uninterruptibleFrom, after)) {
+    refuse(`${where}.uninterruptibleFrom`, attempt.uninterruptibleFrom, "no later than after")
+  }
+  return {
+    after,
+    unwind: duration("unwind"),
+    uninterruptibleFrom,
+    succeeds: Object.hasOwn(attempt, "succeed"),
+    ending
+  }
+}
+
+const check = <A, E>(attempts: ReadonlyArray<ScriptedAttempt<A, E>>): ReadonlyArray<Part<A, E>> =>
+  Array.isArray(attempts) && attempts.length > 0
+    ? attempts.map((attempt: ScriptedAttempt<A, E>, index) => checkAttempt(attempt, index))
+    : refuse("attempts", attempts, "an array of at least one attempt")
+
+/** What throws `HedgePolicyError` outside an effect fails with it inside one. */
+const checked = <A>(f: () => A): Effect.Effect<A, HedgePolicyError> =>
+  Effect.suspend(() => {
+    try {
+      return Effect.succeed(f())
+    } catch (error) {
+      return error instanceof PolicyError ? Effect.fail(error) : Effect.die(error)
+    }
+  })
+
+// --- attempts ------------------------------------------------------------------------------------------------------
+
+const justBefore = (duration: Duration.Duration): Effect.Effect<void> =>
+  Duration.toMillis(duration) === Infinity
+    ? Effect.never
+    : Duration.toMillis(duration) === 0
+      ? Effect.void
+      : Effect.sleep(Duration.subtract(duration, Duration.nanos(1n)))
+
+const noInterruption = Effect.patchRuntimeFlags(RuntimeFlagsPatch.disable(RuntimeFlags.Interruption))
+
+/** An attempt that is launched by an answer starts a nanosecond early, as the answer came. */
+const rounded = (millis: number): number => Math.round(millis * 1000) / 1000
+
+class Log<A> {
+  readonly startedAt: Array<number> = []
+  readonly discarded: Array<A> = []
+  inFlight = 0
+  maxInFlight = 0
+  interruptions = 0
+  finalizers = 0
+  successes = 0
+
+  constructor(private readonly madeAt: number) {}
+
+  started(now: number): void {
+    this.startedAt.push(rounded(now - this.madeAt))
+    this.inFlight += 1
+    this.maxInFlight = Math.max(this.maxInFlight, this.inFlight)
+  }
+
+  finalized(): void {
+    this.inFlight -= 1
+    this.finalizers += 1
+  }
+
+  get observation(): Observation<A> {
+    const { inFlight, maxInFlight, interruptions, finalizers, successes } = this
+    const starts = this.startedAt.length
+    const lists = { startedAt: [...this.startedAt], discarded: [...this.discarded] }
+    return { starts, inFlight, maxInFlight, interruptions, finalizers, successes, ...lists }
+  }
+}
+
+const pause = (duration: Duration.Duration): Effect.Effect<void> =>
+  Duration.toMillis(duration) === 0 ? Effect.void : Effect.sleep(duration)
+
+const perform = <A, E>(part: Part<A, E>, log: Log<A>): Effect.Effect<A, E> => {
+  let answered = false
+  const answer = Effect.suspend(() => {
+    answered = true
+    if (part.succeeds) log.successes += 1
+    return part.ending
+  })
+  const finalize = Effect.suspend(() => {
+    if (!answered) log.interruptions += 1
+    return Effect.zipRight(
+      answered ? Effect.void : pause(part.unwind),
+      Effect.sync(() => log.finalized())
+    )
+  })
+  if (part.uninterruptibleFrom === undefined) {
+    return justBefore(part.after).pipe(
+      Effect.zipRight(answer),
+      Effect.onExit(() => finalize)
+    )
+  }
+  // nothing encloses the second part: leaving a region in which interruption was off would turn its success into an interruption
+  return justBefore(part.uninterruptibleFrom).pipe(
+    Effect.onInterrupt(() => finalize),
+    Effect.zipRight(noInterruption),
+    Effect.zipRight(pause(Duration.subtract(part.after, part.uninterruptibleFrom))),
+    Effect.zipRight(Effect.sync(() => log.finalized())),
+    Effect.zipRight(answer)
+  )
+}
+
+export const script = <A, E>(
+  attempts: ReadonlyArray<ScriptedAttempt<A, E>>,
+  options?: { readonly repeat?: boolean }
+): Effect.Effect<Script<A, E>, HedgePolicyError> =>
+  Effect.gen(function* () {
+    const parts = yield* checked(() => check(attempts))
+    const log = new Log<A>(yield* Clock.currentTimeMillis)
+    const at = (index: number): Effect.Effect<A, E> => {
+      const part = options?.repeat === true ? parts[index % parts.length] : parts[index]
+      if (part === undefined) {
+        const allowed = `at least ${index + 1}, or repeat: true: an execution found none left in the script`
+        return Effect.die(new PolicyError({ field: "attempts.length", value: parts.length, allowed }))
+      }
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        log.started(now)
+        return perform(part, log)
+      })
+    }
+    let executions = 0
+    return {
+      effect: Effect.suspend(() => at(executions++)),
+      attempt: ({ index }) => Effect.suspend(() => at(index)),
+      onDiscard: (value) =>
+        Effect.sync(() => {
+          log.discarded.push(value)
+        }),
+      observed: Effect.sync(() => log.observation)
+    }
+  })
+
+// --- surroundings --------------------------------------------------------------------------------------------------
+
+export const layer: Layer.Layer<Default> = Layer.sync(Default, makeDefault)
+
+export const layerUnlimited: Layer.Layer<Default> = Layer.succeed(Default, unlimited)
+
+export const recordEvents: Effect.Effect<Recorder> = Effect.sync(() => {
+  const events: Array<HedgeEvent> = []
+  return {
+    layer: listenerLayer({
+      onEvent: (event) => {
+        events.push(event)
+      }
+    }),
+    events: Effect.sync(() => [...events]),
+    tagged: (tag) => Effect.sync(() => events.filter((event) => event._tag === tag) as never)
+  }
+})
