@@ -27,7 +27,7 @@ export const run = (
     for (let round = 0; round < settings.rounds; round++) {
       const order: ReadonlyArray<Side> = round % 2 === 0 ? ["plain", "hedged"] : ["hedged", "plain"]
       for (const side of order) {
-        const summary = yield* measure(settings, side, settings.seed + round, (ended) =>
+        const summary = yield* measure(settings, side, round, (ended) =>
           onEnded(side, round * settings.load.calls + ended)
         )
         summaries[side].push(summary)
@@ -40,12 +40,12 @@ export const run = (
 export const measure = (
   settings: Settings,
   side: Side,
-  seed: number,
+  round: number,
   onEnded: (ended: number) => void = () => {}
 ): Effect.Effect<Summary, Child.ChildError> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const server = settings.target._tag === "Own" ? yield* startServer(settings.target, seed) : undefined
+      const server = settings.target._tag === "Own" ? yield* startServer(settings.target, round) : undefined
       const client = yield* startClient({
         side,
         url: settings.target._tag === "Url" ? settings.target.url : server!.url,
@@ -55,7 +55,7 @@ export const measure = (
       })
       if (settings.warmUp > 0) {
         yield* client.run({ ...settings.load, calls: settings.warmUp, fanOut: 1 })
-        yield* server?.reset(seed) ?? Effect.void
+        yield* server?.reset ?? Effect.void
       }
       const clientReport = yield* client.run(settings.load, onEnded)
       const serverReport = yield* server?.report ?? Effect.succeed(undefined)
@@ -63,15 +63,14 @@ export const measure = (
     })
   )
 
-const startServer = ({ keepsWorking, latency }: OwnTarget, seed: number) =>
+const startServer = ({ keepsWorking, latency, seed }: OwnTarget, round: number) =>
   Effect.gen(function* () {
-    const config: ServerConfig = { latency, seed, keepsWorking }
+    const config: ServerConfig = { latency, seed: seed + round, keepsWorking }
     const child = yield* Child.start<ServerRequest, ServerReply>("serverMain", config)
     const { port } = yield* child.receive("Listening")
     return {
       url: `http://127.0.0.1:${port}/`,
-      reset: (seed: number) =>
-        Effect.zipRight(child.send({ _tag: "Reset", seed }), child.receive("WasReset")),
+      reset: Effect.zipRight(child.send({ _tag: "Reset" }), child.receive("WasReset")),
       report: Effect.zipRight(
         child.send({ _tag: "Report" }),
         Effect.map(child.receive("Counted"), ({ report }) => report)

@@ -35,7 +35,11 @@ const side = (summary: Summary) => ({
 const workload = (settings: Settings) => ({
   ...(settings.target._tag === "Url"
     ? { url: settings.target.url }
-    : { latency: settings.target.latency, serverKeepsWorking: settings.target.keepsWorking }),
+    : {
+        latency: settings.target.latency,
+        seed: settings.target.seed,
+        keepsWorking: settings.target.keepsWorking
+      }),
   requests: settings.load.calls,
   rate: settings.load.rate,
   rounds: settings.rounds,
@@ -43,8 +47,7 @@ const workload = (settings: Settings) => ({
   fanOut: settings.load.fanOut,
   percentilesOf: settings.load.fanOut === 1 ? "calls" : "pages",
   ...settings.hedging,
-  timeoutMs: settings.timeoutMs,
-  seed: settings.seed
+  timeoutMs: settings.timeoutMs
 })
 
 const round = (value: number | null): number | null =>

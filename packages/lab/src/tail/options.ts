@@ -30,6 +30,10 @@ type Parsed<A> = Either.Either<A, OptionError>
 /** A cold burst is measured this often; a load at a rate, long enough by itself, once. */
 const burstRounds = 3
 
+/** Calls before a measurement at a rate, so that compilers and connections are warm, and how long they may take. */
+const warmUpCalls = 200
+const warmUpSeconds = 2
+
 export const settings = (raw: Raw): Parsed<Settings> =>
   Either.gen(function* () {
     const calls = yield* wholeNumber(
@@ -59,31 +63,37 @@ export const settings = (raw: Raw): Parsed<Settings> =>
         extraLoad: yield* number("extra-load", raw.extraLoad, 0.2, above(0, 15))
       },
       timeoutMs: Option.isSome(raw.timeout) ? yield* duration("timeout", raw.timeout, 0, 1) : null,
-      seed: yield* wholeNumber("seed", raw.seed, 1, 0, 2 ** 31 - 1),
-      warmUp: raw.burst ? 0 : Math.min(200, Math.ceil(calls / 10)),
+      warmUp: raw.burst ? 0 : Math.min(warmUpCalls, Math.ceil(rate * warmUpSeconds)),
       rounds: raw.burst ? burstRounds : 1
     }
   })
 
+/** They say how long the experiment's own server takes. */
+const ownServerOptions = [
+  "distribution",
+  "fast",
+  "slow",
+  "slow-share",
+  "mean",
+  "sd",
+  "slow-factor",
+  "seed"
+] as const
+
 const target = (raw: Raw): Parsed<Target> =>
   Option.match(raw.url, {
     onNone: () =>
-      Either.map(latency(raw), (latency) => ({
-        _tag: "Own" as const,
-        latency,
-        keepsWorking: raw.keepsWorking
-      })),
+      Either.gen(function* () {
+        return {
+          _tag: "Own" as const,
+          latency: yield* latency(raw),
+          seed: yield* wholeNumber("seed", raw.seed, 1, 0, 2 ** 31 - 1),
+          keepsWorking: raw.keepsWorking
+        }
+      }),
     onSome: (url) =>
       Either.gen(function* () {
-        for (const option of [
-          "distribution",
-          "fast",
-          "slow",
-          "slow-share",
-          "mean",
-          "sd",
-          "slow-factor"
-        ] as const) {
+        for (const option of ownServerOptions) {
           yield* refuse(
             option,
             raw[camelCase(option)],

@@ -11,7 +11,7 @@ export interface ServerConfig {
   readonly keepsWorking: boolean
 }
 
-export type ServerRequest = { readonly _tag: "Reset"; readonly seed: number } | { readonly _tag: "Report" }
+export type ServerRequest = { readonly _tag: "Reset" } | { readonly _tag: "Report" }
 
 export type ServerReply =
   | { readonly _tag: "Listening"; readonly port: number }

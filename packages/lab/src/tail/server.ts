@@ -14,8 +14,8 @@ import type { Latency } from "./settings.js"
 
 export interface LongTailServer {
   readonly port: number
-  /** Forgets what it has counted and draws the sequence of this seed from now on. */
-  readonly reset: (seed: number) => void
+  /** Forgets what it has counted and begins its sequence of latencies anew. */
+  readonly reset: () => void
   /** What it has counted, once no copy is being worked on. */
   readonly report: Effect.Effect<ServerReport>
 }
@@ -42,8 +42,8 @@ export const make = (config: ServerConfig): Effect.Effect<LongTailServer, never,
     )
     return {
       port: (server.address() as AddressInfo).port,
-      reset: (seed) => {
-        tally = new Tally(config.latency, seed)
+      reset: () => {
+        tally = new Tally(config.latency, config.seed)
       },
       report: Effect.suspend(() => tally.idle).pipe(Effect.map(() => tally.report()))
     }

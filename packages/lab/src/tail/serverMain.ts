@@ -10,7 +10,7 @@ ChildMain.run<ServerConfig, ServerRequest, ServerReply>((config, reply) =>
     return (request) =>
       request._tag === "Reset"
         ? Effect.sync(() => {
-            server.reset(request.seed)
+            server.reset()
             reply({ _tag: "WasReset" })
           })
         : Effect.map(server.report, (report) => reply({ _tag: "Counted", report }))

@@ -47,6 +47,8 @@ export type Side = "plain" | "hedged"
 export interface OwnTarget {
   readonly _tag: "Own"
   readonly latency: Latency
+  /** Of the first round; each round has the next. */
+  readonly seed: number
   /** Whether it goes on working for a client that has gone away. */
   readonly keepsWorking: boolean
 }
@@ -64,7 +66,6 @@ export interface Settings {
   readonly load: Load
   readonly hedging: Hedging
   readonly timeoutMs: number | null
-  readonly seed: number
   /** Calls that each side sends before it is measured. */
   readonly warmUp: number
   /** How often each side runs; the figures are medians. */

@@ -14,17 +14,20 @@ const unknown = "unknown"
 export const render = (settings: Settings, result: Result, forecast: Forecast | undefined): string =>
   [heading(settings), grid(rows(settings, result, forecast)), notes(settings, result, forecast)].join("\n\n")
 
-const heading = ({ hedging, load, rounds, seed, target, timeoutMs }: Settings): string => {
+const heading = ({ hedging, load, rounds, target, timeoutMs }: Settings): string => {
   const calls =
     load.fanOut === 1
       ? `${count(load.calls)} calls`
       : `${count(load.calls / load.fanOut)} pages of ${load.fanOut} calls`
   const pace =
     load.rate === null ? `${calls} at once, ${rounds} times` : `${calls}, ${count(load.rate)} calls a second`
-  const server = target._tag === "Url" ? target.url : `a server that takes ${describe(target.latency)}`
+  const server =
+    target._tag === "Url"
+      ? target.url
+      : `a server that takes ${describe(target.latency)} (seed ${target.seed})`
   const limit = timeoutMs === null ? "" : `, time-out ${timeoutMs} ms`
   return [
-    `${pace}, seed ${seed}, to ${server}`,
+    `${pace}, to ${server}`,
     `hedged: another copy every ${hedging.delayMs} ms, at most ${hedging.maxAttempts} in all, at most ${percent(hedging.extraLoad)} extra load${limit}`
   ].join("\n")
 }
@@ -102,8 +105,11 @@ const notes = (settings: Settings, { hedged, plain }: Result, forecast: Forecast
     "Times count from when a call was due to when its answer had been read. Percentiles are nearest-rank, of what succeeded.",
     ...(settings.rounds > 1
       ? [
-          `Medians of ${settings.rounds} rounds, each side in fresh processes, the order alternated; calls and failures are totals.`
+          `Medians of ${settings.rounds} rounds, each by fresh processes, the order alternated; calls and failures are totals.`
         ]
+      : []),
+    ...(settings.warmUp > 0
+      ? [`Each side sent ${count(settings.warmUp)} calls before, at the same rate, which are in no figure.`]
       : []),
     ...failed.flatMap(([name, kinds]) =>
       Object.keys(kinds).length === 0

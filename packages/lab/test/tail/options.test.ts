@@ -48,12 +48,12 @@ describe("what is not given", () => {
           slow: { min: 500, max: 1_000 },
           slowShare: 0.1
         },
+        seed: 1,
         keepsWorking: false
       },
       load: { calls: 3_000, rate: 500, fanOut: 1 },
       hedging: { delayMs: 80, maxAttempts: 3, extraLoad: 0.2 },
       timeoutMs: null,
-      seed: 1,
       warmUp: 200,
       rounds: 1
     })
@@ -119,6 +119,7 @@ describe("a wrong option is refused by name, value and what is allowed", () => {
       { url: "http://x/", slowShare: "0.1" },
       "--slow-share 0.1: not with --url, whose server takes the time it takes"
     ],
+    [{ url: "http://x/", seed: "3" }, "--seed 3: not with --url, whose server takes the time it takes"],
     [
       { url: "http://x/", keepsWorking: true },
       "--keeps-working: not with --url, whose server does as it does"
