@@ -1,0 +1,1 @@
+export * as HttpHedge from "./HttpHedge.js"

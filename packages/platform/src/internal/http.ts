@@ -1,0 +1,201 @@
+/**
+ * Every look inside an HTTP client, response or error. A port to another major version of Effect starts here.
+ */
+import {
+  type Headers,
+  type HttpBody,
+  type HttpClient,
+  HttpClientError,
+  type HttpClientRequest,
+  type HttpClientResponse
+} from "@effect/platform"
+import { Cause, Clock, Effect, type Exit } from "effect"
+import { globalValue } from "effect/GlobalValue"
+import { HedgeOutcome } from "effect-hedge"
+
+type Request = HttpClientRequest.HttpClientRequest
+type Response = HttpClientResponse.HttpClientResponse
+
+// --- a client's two stages -------------------------------------------------------------------------------------------
+
+/** What a client does with a request before it is sent, and how it sends it. */
+export interface Stages<E, R> {
+  readonly preprocess: (request: Request) => Effect.Effect<Request, E, R>
+  readonly postprocess: (request: Effect.Effect<Request>) => Effect.Effect<Response, E, R>
+}
+
+/** The stages of a client of `HttpClient.makeWith`; another object's `execute` is a second stage as a whole. */
+export const stagesOf = <E, R>(client: HttpClient.HttpClient.With<E, R>): Stages<E, R> => {
+  const { preprocess, postprocess } = client as Partial<Stages<E, R>>
+  return preprocess === undefined || postprocess === undefined
+    ? { preprocess: Effect.succeed, postprocess: Effect.flatMap(client.execute) }
+    : { preprocess, postprocess }
+}
+
+// --- requests --------------------------------------------------------------------------------------------------------
+
+/** Where a request goes, without the parameters that are kept beside its URL; `undefined` if its URL is none. */
+export const absoluteUrl = (request: Request): URL | undefined => {
+  try {
+    return new URL(request.url, globalThis.location?.href)
+  } catch {
+    return undefined
+  }
+}
+
+/** The same request with other headers. `HttpClientRequest` can add and replace headers only. */
+export const withHeaders = (request: Request, headers: Headers.Headers): Request =>
+  Object.assign(Object.create(Object.getPrototypeOf(request)), request, { headers })
+
+// --- what an exit means ----------------------------------------------------------------------------------------------
+
+const nonFatalStatus = new Set([408, 425, 429, 500, 502, 503, 504])
+
+export const fromExit = (exit: Exit.Exit<Response, unknown>): HedgeOutcome.HedgeOutcome => {
+  if (exit._tag === "Success") return fromResponse(exit.value)
+  const failure = Cause.failureOption(exit.cause)
+  if (failure._tag === "Some" && HttpClientError.isHttpClientError(failure.value)) {
+    const error = failure.value
+    if (error._tag === "ResponseError" && error.reason === "StatusCode") return fromResponse(error.response)
+    if (error._tag === "RequestError" && error.reason !== "Transport") return HedgeOutcome.fatal()
+  }
+  return HedgeOutcome.fromExit(exit)
+}
+
+const fromResponse = (response: Response): HedgeOutcome.HedgeOutcome => {
+  if (!nonFatalStatus.has(response.status)) return HedgeOutcome.win
+  return HedgeOutcome.nonFatal(pushbackOf(response) ?? (response.status === 429 ? "DoNotRetry" : undefined))
+}
+
+// --- pushback --------------------------------------------------------------------------------------------------------
+
+const wholeNumber = /^\s*\d+\s*$/
+
+/** The three forms of a date in HTTP. Others, which `Date.parse` would read too, are no dates here. */
+const httpDate = /^\s*(?:[A-Z][a-z]{2}, \d|[A-Z][a-z]+day, \d|[A-Z][a-z]{2} [A-Z][a-z]{2} )/
+
+/** When the server wants to see the next attempt, in milliseconds from when its answer arrived. */
+const pushbackOf = (response: Response): HedgeOutcome.Pushback | undefined => {
+  const { headers } = response
+  const millis = headers["grpc-retry-pushback-ms"]
+  if (millis !== undefined) return wholeNumber.test(millis) ? Number(millis) : "DoNotRetry"
+  const after = headers["retry-after"]
+  if (after === undefined) return undefined
+  if (wholeNumber.test(after)) return Number(after) * 1000
+  const date = httpDate.test(after) ? Date.parse(after.includes("GMT") ? after : `${after} GMT`) : Number.NaN
+  return Number.isNaN(date) ? "DoNotRetry" : Math.max(0, date - (arrivals.get(response) ?? Date.now()))
+}
+
+/** When responses with a `Retry-After` arrived, by the `Clock`: a judgement is synchronous and cannot ask for the time. */
+const arrivals = new WeakMap<Response, number>()
+
+const noteArrival = (response: Response): Effect.Effect<Response> =>
+  nonFatalStatus.has(response.status) && response.headers["retry-after"] !== undefined
+    ? Effect.map(Clock.currentTimeMillis, (now) => {
+        arrivals.set(response, now)
+        return response
+      })
+    : Effect.succeed(response)
+
+// --- responses inside errors -----------------------------------------------------------------------------------------
+
+/**
+ * A failure that holds a response. It goes through the engine as a success, so that the engine owns it like any other response: it is released
+ * exactly once, unless it is the result.
+ */
+export class Held {
+  constructor(readonly error: HttpClientError.ResponseError) {}
+}
+
+/** Runs an attempt so that what it ends with can be judged and released. */
+export const held = <E, R>(attempt: Effect.Effect<Response, E, R>): Effect.Effect<Response | Held, E, R> =>
+  Effect.matchCauseEffect(attempt, {
+    onSuccess: noteArrival,
+    onFailure: (cause): Effect.Effect<Held, E> => {
+      const error = cause._tag === "Fail" ? cause.error : undefined
+      return HttpClientError.isHttpClientError(error) && error._tag === "ResponseError"
+        ? Effect.as(noteArrival(error.response), new Held(error))
+        : Effect.failCause(cause)
+    }
+  })
+
+/** What the caller gets: the response, or the failure that held one. */
+export const unheld = (result: Response | Held): Effect.Effect<Response, HttpClientError.ResponseError> =>
+  result instanceof Held ? Effect.fail(result.error) : Effect.succeed(result)
+
+// --- release ---------------------------------------------------------------------------------------------------------
+
+/**
+ * Gives up a response: its connection or stream is closed at once, however much of its body is still to come. Nothing but the interruption of a
+ * body read aborts a response, on any transport; so a read is started and interrupted.
+ */
+export const release = (response: Response): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const controller = controllers.get(response)
+    if (controller !== undefined) controller.abort()
+    return Effect.ignore(
+      Effect.catchAllCause(Effect.raceFirst(response.text, Effect.void), () => Effect.void)
+    )
+  })
+
+// --- HttpClient.withScope --------------------------------------------------------------------------------------------
+
+/** Where `HttpClient.withScope` notes the controller of a request. Its own executions abort for nothing else. */
+const scopedRequests = globalValue(
+  "@effect/platform/HttpClient/scopedRequests",
+  () => new WeakMap<Request, AbortController>()
+)
+
+/** The controllers of responses that a scoped client gave. */
+const controllers = new WeakMap<Response, AbortController>()
+
+export const scopedController = (request: Request): AbortController | undefined => scopedRequests.get(request)
+
+/** An attempt through a client that may be scoped: interrupting it aborts its request, which the scope alone would do much later. */
+export const abortable = <E, R>(
+  attempt: Effect.Effect<Response, E, R>,
+  request: Request
+): Effect.Effect<Response, E, R> =>
+  Effect.onExit(attempt, (exit) =>
+    Effect.sync(() => {
+      const controller = scopedRequests.get(request)
+      if (controller === undefined) return
+      if (exit._tag === "Success") controllers.set(exit.value, controller)
+      else controller.abort()
+    })
+  )
+
+/** The response ends with the scope of `HttpClient.withScope` above the hedge, as it would without one. */
+export const releaseAtAbort =
+  ({ signal }: AbortController) =>
+  (response: Response): Effect.Effect<void> => {
+    if (signal.aborted) return release(response)
+    signal.addEventListener("abort", () => Effect.runFork(release(response)), { once: true })
+    return Effect.void
+  }
+
+// --- bodies ----------------------------------------------------------------------------------------------------------
+
+/** Whether a body can be sent any number of times: everything but streams, raw ones included. */
+export const isReplayable = (body: HttpBody.HttpBody): boolean => {
+  switch (body._tag) {
+    case "Empty":
+    case "Uint8Array":
+    case "FormData":
+      return true
+    case "Raw":
+      return isBytesOrText(body.body)
+    case "Stream":
+      return false
+  }
+}
+
+const isBytesOrText = (u: unknown): boolean =>
+  u === undefined ||
+  u === null ||
+  typeof u === "string" ||
+  u instanceof ArrayBuffer ||
+  ArrayBuffer.isView(u) ||
+  u instanceof URLSearchParams ||
+  (typeof Blob !== "undefined" && u instanceof Blob) ||
+  (typeof FormData !== "undefined" && u instanceof FormData)

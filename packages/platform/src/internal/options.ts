@@ -1,0 +1,74 @@
+import { HedgePolicy } from "effect-hedge"
+import type { Options, OptionsWithPolicy } from "../HttpHedge.js"
+
+export type AnyOptions = Options & Partial<OptionsWithPolicy<unknown, unknown>>
+
+const refuse = (field: string, value: unknown, allowed: string): never => {
+  throw new HedgePolicy.HedgePolicyError({ field, value, allowed })
+}
+
+type Check = (value: unknown, field: string) => void
+
+const is =
+  (ok: (value: unknown) => boolean, allowed: string): Check =>
+  (value, field) => {
+    if (!ok(value)) refuse(field, value, allowed)
+  }
+
+const isFunction = (value: unknown): boolean => typeof value === "function"
+
+/** A token of RFC 9110, section 5.6.2. */
+const token = /^[\w!#$%&'*+\-.^`|~]+$/
+const headerName = is(
+  (value) => typeof value === "string" && token.test(value),
+  'the name of a header, such as "X-Attempt"'
+)
+
+const isBaseUrl = (value: unknown): boolean => {
+  if (typeof value !== "string" || !URL.canParse(value)) return false
+  const url = new URL(value)
+  return /^https?:$/.test(url.protocol) && !/[?#]/.test(value)
+}
+const baseUrl = is(
+  isBaseUrl,
+  'an absolute http or https URL without query and fragment, such as "https://eu.example.com/api"'
+)
+
+const fieldsOf =
+  (checks: Readonly<Record<string, Check>>, prefix: string): Check =>
+  (value, field) => {
+    if (typeof value !== "object" || value === null) return refuse(field, value, "an object")
+    for (const [name, part] of Object.entries(value)) {
+      const check = Object.hasOwn(checks, name) ? checks[name] : undefined
+      if (check === undefined) {
+        return refuse(prefix + name, part, `one of the options ${Object.keys(checks).join(", ")}`)
+      }
+      if (part !== undefined) check(part, prefix + name)
+    }
+  }
+
+const checks: { readonly [K in keyof Required<AnyOptions>]: Check } = {
+  policy: is(HedgePolicy.isHedgePolicy, "a policy made by HedgePolicy.make"),
+  eligible: is(isFunction, "a function from a request to true or false"),
+  idempotencyHeader: headerName,
+  classify: is(isFunction, "a function from an Exit to a HedgeOutcome"),
+  replicas: (value, field) => {
+    if (!Array.isArray(value) || value.length === 0) {
+      return refuse(field, value, "a list of at least one base URL")
+    }
+    value.forEach((replica, i) => {
+      baseUrl(replica, `${field}[${i}]`)
+    })
+  },
+  credentials: is((value) => value === "include" || value === "omit", '"include" or "omit"'),
+  replay: is(isFunction, "a function from a request to the same request with its whole body"),
+  headers: fieldsOf({ attempt: headerName, callId: headerName, deadline: headerName }, "headers.")
+}
+
+const checkFields = fieldsOf(checks, "")
+
+/** Refuses options that make no sense, and fields that do not exist. */
+export const checkOptions = <O extends AnyOptions>(options: O): O => {
+  checkFields(options, "options")
+  return options
+}

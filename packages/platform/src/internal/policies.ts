@@ -1,0 +1,89 @@
+import type { HttpClientResponse } from "@effect/platform"
+import { Context, Effect, Exit } from "effect"
+import { type HedgeAttempt, HedgePolicy, HedgeThrottle } from "effect-hedge"
+import { fromExit, Held, release } from "./http.js"
+import type { AnyOptions } from "./options.js"
+import { originThrottle } from "./origins.js"
+
+type Response = HttpClientResponse.HttpClientResponse
+export type AnyPolicy = HedgePolicy.HedgePolicy<never, never, unknown, unknown>
+/** A policy that judges and releases what attempts end with. */
+export type HttpPolicy = HedgePolicy.HedgePolicy<Response | Held, unknown, never, never>
+
+interface Pair {
+  readonly hedged: HttpPolicy
+  readonly ineligible: HttpPolicy
+}
+
+interface Derived extends Pair {
+  /** The same two under the throttle of an origin. */
+  readonly under: WeakMap<HedgeThrottle.HedgeThrottle, Pair>
+}
+
+const pair = (policy: HttpPolicy): Pair => ({ hedged: policy, ineligible: HedgePolicy.ineligible(policy) })
+
+const unheldExit = (exit: Exit.Exit<Response | Held, unknown>): Exit.Exit<Response, unknown> =>
+  exit._tag === "Success" && exit.value instanceof Held
+    ? Exit.fail(exit.value.error)
+    : (exit as Exit.Exit<Response, unknown>)
+
+const responseOf = (value: Response | Held): Response =>
+  value instanceof Held ? value.error.response : value
+
+/** HTTP's judgement, and release of what is discarded, after the policy's own `onDiscard`. */
+const forHttp = (
+  policy: HedgePolicy.HedgePolicy<Response, unknown, never, never>,
+  own: AnyOptions["classify"]
+): HttpPolicy => {
+  const classify = own ?? policy.classify ?? fromExit
+  const { onDiscard } = policy
+  return HedgePolicy.modify(policy as HttpPolicy, {
+    classify: (exit: Exit.Exit<Response | Held, unknown>, attempt: HedgeAttempt.HedgeAttempt) =>
+      classify(unheldExit(exit), attempt),
+    onDiscard: (value: Response | Held) => {
+      const response = responseOf(value)
+      return onDiscard === undefined
+        ? release(response)
+        : Effect.ensuring(
+            Effect.suspend(() => onDiscard(response)),
+            release(response)
+          )
+    }
+  })
+}
+
+/**
+ * The policies that a client's calls run under, made once for each policy it is given. A policy that names no throttle, in a context that holds
+ * the process's default one, gets a throttle for the origin of the request: an upstream's outage takes nothing from another.
+ */
+export const policiesOf = (options: AnyOptions) => {
+  const derived = new WeakMap<AnyPolicy, Derived>()
+  const processDefault = Context.get(Context.empty(), HedgeThrottle.Default)
+
+  const derive = (policy: AnyPolicy): Derived => {
+    let known = derived.get(policy)
+    if (known === undefined) {
+      known = { ...pair(forHttp(policy as never, options.classify)), under: new WeakMap() }
+      derived.set(policy, known)
+    }
+    return known
+  }
+
+  const under = (known: Derived, throttle: HedgeThrottle.HedgeThrottle): Pair => {
+    let throttled = known.under.get(throttle)
+    if (throttled === undefined) {
+      throttled = pair(HedgePolicy.modify(known.hedged, { throttle }))
+      known.under.set(throttle, throttled)
+    }
+    return throttled
+  }
+
+  return (policy: AnyPolicy, context: Context.Context<never>, origin: string | undefined): Pair => {
+    const known = derive(policy)
+    return origin === undefined ||
+      policy.throttle !== undefined ||
+      Context.get(context, HedgeThrottle.Default) !== processDefault
+      ? known
+      : under(known, originThrottle(origin))
+  }
+}

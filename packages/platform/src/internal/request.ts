@@ -1,0 +1,92 @@
+import { Headers, HttpClientRequest } from "@effect/platform"
+import { Duration, Effect } from "effect"
+import type { HedgeAttempt } from "effect-hedge"
+import { absoluteUrl, isReplayable, withHeaders } from "./http.js"
+import type { AnyOptions } from "./options.js"
+
+type Request = HttpClientRequest.HttpClientRequest
+
+/** What becomes of a request: whether more than one copy may be sent, and what each copy is. */
+export interface Copies {
+  readonly eligible: (request: Request) => boolean
+  /** A copy of its own for each attempt: a new object, since `HttpClient.withScope` knows requests by their identity. */
+  readonly copyFor: (request: Request, attempt: HedgeAttempt.HedgeAttempt) => Request
+  /** Adds what only an effect can tell: the time left. */
+  readonly stamped:
+    | ((copy: Request, attempt: HedgeAttempt.HedgeAttempt) => Effect.Effect<Request>)
+    | undefined
+}
+
+const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
+
+const clone = (request: Request): Request => HttpClientRequest.setUrl(request, request.url)
+
+export const copies = (options: AnyOptions): Copies => {
+  const idempotencyHeader = (options.idempotencyHeader ?? "Idempotency-Key").toLowerCase()
+  const mayRepeat = (request: Request): boolean =>
+    safeMethods.has(request.method) ||
+    Boolean(request.headers[idempotencyHeader]) ||
+    options.eligible?.(request) === true
+
+  const { attempt: attemptHeader, callId: callIdHeader, deadline: deadlineHeader } = options.headers ?? {}
+  const numbered = (copy: Request, attempt: HedgeAttempt.HedgeAttempt): Request => {
+    let result = copy
+    if (attemptHeader !== undefined && attempt.index > 0) {
+      result = HttpClientRequest.setHeader(result, attemptHeader, String(attempt.index))
+    }
+    if (callIdHeader !== undefined) {
+      result = HttpClientRequest.setHeader(result, callIdHeader, attempt.callId)
+    }
+    return result
+  }
+
+  const replayed = (request: Request): Request =>
+    options.replay === undefined || isReplayable(request.body) ? request : options.replay(request)
+  const toReplica = replicaRouter(options)
+
+  return {
+    eligible: (request) => mayRepeat(request) && (options.replay !== undefined || isReplayable(request.body)),
+    copyFor: (request, attempt) =>
+      numbered(
+        attempt.index === 0 ? clone(request) : toReplica(clone(replayed(request)), attempt.index),
+        attempt
+      ),
+    stamped:
+      deadlineHeader === undefined
+        ? undefined
+        : (copy, attempt) =>
+            Effect.map(attempt.timeLeft, (left) =>
+              left._tag === "None"
+                ? copy
+                : HttpClientRequest.setHeader(
+                    copy,
+                    deadlineHeader,
+                    String(Math.floor(Duration.toMillis(left.value)))
+                  )
+            )
+  }
+}
+
+const secrets = ["authorization", "cookie", "proxy-authorization"]
+
+const withoutSecrets = (request: Request): Request =>
+  withHeaders(
+    request,
+    secrets.reduce((headers, name) => Headers.remove(headers, name), request.headers)
+  )
+
+/** Sends hedge i to the list's i-th base URL, and starts over behind the last. */
+const replicaRouter = ({
+  replicas,
+  credentials
+}: AnyOptions): ((copy: Request, index: number) => Request) => {
+  if (replicas === undefined) return (copy) => copy
+  const bases = replicas.map((replica) => replica.replace(/\/+$/, ""))
+  return (copy, index) => {
+    const url = absoluteUrl(copy)
+    if (url === undefined) return copy
+    const base = bases[(index - 1) % bases.length]!
+    const routed = HttpClientRequest.setUrl(copy, base + url.pathname + url.search + url.hash)
+    return credentials === "omit" ? withoutSecrets(routed) : routed
+  }
+}
