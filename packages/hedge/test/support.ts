@@ -1,26 +1,38 @@
-import { Effect, Fiber, type Schedule } from "effect"
+import { type Duration, Effect, Fiber, type Schedule } from "effect"
 import { Hedge, type HedgePolicy, type HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import type * as HedgeTest from "effect-hedge/testing"
+
+type In = Duration.DurationInput
+
+/** Options that may give a deadline and an attempt timeout, so that calls may fail with `HedgeError`. */
+export type AnyOptions<A, E> = HedgePolicy.Options<A, E, never, In | undefined, In | undefined>
 
 /** Options of a policy whose calls may hedge as much as they like, unless a test says otherwise. */
 export const options = <A, E>(
   script: HedgeTest.Script<A, E>,
   schedule: Schedule.Schedule<unknown, HedgeSchedule.HedgeState>,
-  rest: Omit<HedgePolicy.Options<A, E>, "schedule"> = {}
-): HedgePolicy.Options<A, E> => ({
+  rest: Omit<AnyOptions<A, E>, "schedule"> = {}
+): AnyOptions<A, E> => ({
   schedule,
   throttle: HedgeThrottle.unlimited,
   onDiscard: script.onDiscard,
   ...rest
 })
 
-/** Starts a hedged call of a script, on a fiber of its own. */
+/** A hedged call of a script. */
+export const call = <A, E>(
+  script: HedgeTest.Script<A, E>,
+  schedule: Schedule.Schedule<unknown, HedgeSchedule.HedgeState>,
+  rest: Omit<AnyOptions<A, E>, "schedule"> = {}
+): Effect.Effect<A, E | Hedge.HedgeError> => Hedge.hedge(script.effect, options(script, schedule, rest))
+
+/** Starts a hedged call of a script, on a fiber of its own, and lets it run as far as it can without time passing. */
 export const start = <A, E>(
   script: HedgeTest.Script<A, E>,
   schedule: Schedule.Schedule<unknown, HedgeSchedule.HedgeState>,
-  rest: Omit<HedgePolicy.Options<A, E>, "schedule"> = {}
-): Effect.Effect<Fiber.RuntimeFiber<A, E>> =>
-  Effect.tap(Effect.fork(Hedge.hedge(script.effect, options(script, schedule, rest))), () => settled)
+  rest: Omit<AnyOptions<A, E>, "schedule"> = {}
+): Effect.Effect<Fiber.RuntimeFiber<A, E | Hedge.HedgeError>> =>
+  Effect.zipLeft(Effect.fork(call(script, schedule, rest)), settled)
 
 /** Lets every fiber run as far as it can without time passing. */
 export const settled: Effect.Effect<void> = Effect.async<void>((resume) => {
