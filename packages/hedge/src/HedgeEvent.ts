@@ -4,7 +4,9 @@
  * Events are told synchronously and in order, on the engine's loop: a listener must be quick. One that throws is logged and
  * changes nothing. With no listener an event is not even made.
  *
- * {@link layer} adds a listener for the effects that it is provided to; several such layers add up, merged or nested.
+ * {@link layer} adds a listener for the effects that it is provided to; several such layers add up, merged or nested, and a listener that
+ * is there already is not told twice. A call tells the listeners that it found when it started until its last attempt has ended, also when
+ * their layer has closed meanwhile.
  *
  * @example
  * import { Console, Effect } from "effect"

@@ -1,23 +1,38 @@
 import { Context, Effect, Layer } from "effect"
 import type { Listener } from "../HedgeEvent.js"
 
+/** The lists are never changed, only replaced: a call keeps to its end the one that it found when it started. */
 export class Listeners extends Context.Reference<Listeners>()("effect-hedge/HedgeEvent/Listeners", {
   defaultValue: (): { readonly list: ReadonlyArray<Listener> } => ({ list: [] })
 }) {}
 
-/** One list per layer build, so that merged layers add to the same; it starts with what surrounds the build. */
+interface Box {
+  list: ReadonlyArray<Listener>
+}
+
+/** One box per layer build, so that merged layers add to the same; it starts with what surrounds the build. */
 const shared = Layer.effect(
   Listeners,
-  Effect.map(Listeners, (outer) => ({ list: [...outer.list] }))
+  Effect.map(Listeners, ({ list }): Box => ({ list }))
 )
+
+/** A listener that is there already, from a layer further out, is not told twice. */
+const add = (box: Box, listener: Listener): boolean => {
+  if (box.list.includes(listener)) return false
+  box.list = [...box.list, listener]
+  return true
+}
+
+const remove = (box: Box, listener: Listener): void => {
+  box.list = box.list.filter((other) => other !== listener)
+}
 
 export const layer = (listener: Listener): Layer.Layer<Listeners> =>
   Layer.scopedDiscard(
-    Effect.flatMap(Listeners, ({ list }) => {
-      const own = list as Array<Listener>
-      return Effect.acquireRelease(
-        Effect.sync(() => own.push(listener)),
-        () => Effect.sync(() => own.splice(own.indexOf(listener), 1))
+    Effect.flatMap(Listeners, (box) =>
+      Effect.acquireRelease(
+        Effect.sync(() => add(box, listener)),
+        (added) => Effect.sync(() => added && remove(box, listener))
       )
-    })
+    )
   ).pipe(Layer.provideMerge(shared))

@@ -90,7 +90,10 @@ export class Reporter {
     for (const { index, outcome, exit } of attempts) {
       if (outcome === "NonFatal" && exit !== undefined) rejected.set(index, exit)
     }
-    const tokens = throttle.tokens?.(this.call.now())
+    let tokens: number | undefined
+    this.guard(() => {
+      tokens = throttle.tokens?.(this.call.now())
+    })
     this.tell({ _tag: "CallEnded", outcome, winner, exit, attempts: attempts.length, rejected, tokens })
   }
 
