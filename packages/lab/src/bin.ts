@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { ValidationError } from "@effect/cli"
 import type { Runtime } from "@effect/platform"
-import { NodeContext, NodeRuntime } from "@effect/platform-node"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Effect, Exit, Option } from "effect"
 import { main } from "./cli.js"
 

@@ -2,7 +2,8 @@
 
 import * as DiagnosticsChannel from "node:diagnostics_channel"
 import { HttpClient, type HttpClientError, HttpClientRequest } from "@effect/platform"
-import { NodeHttpClient, type Undici } from "@effect/platform-node"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import type * as Undici from "@effect/platform-node/Undici"
 import { Cause, Effect, Layer, type Scope } from "effect"
 import { now } from "./clock.js"
 import * as Hedged from "./hedged.js"

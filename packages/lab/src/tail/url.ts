@@ -1,6 +1,6 @@
 /** Asks a server that is not ours for one answer before thousands are asked of it. */
 import { HttpClient } from "@effect/platform"
-import { NodeHttpClient } from "@effect/platform-node"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Data, Effect } from "effect"
 
 /** The server at `--url` cannot be measured. */

@@ -37,6 +37,17 @@ it.live("200 plain calls to a real server: 200 answers, one request each", () =>
   })
 )
 
+it.live("200 hedged calls: 200 answers, hedges within the budget, losers cancelled at the server", () =>
+  Effect.gen(function* () {
+    const summary = yield* measure({ ...settings, warmUp: 0 }, "hedged", 0)
+    expect(summary).toMatchObject({ count: 200, failures: 0 })
+    expect(summary.hedgeRate).toBeGreaterThan(0)
+    expect(summary.requestsPerCall).toBeLessThanOrEqual(1 + 0.5 + 10 / 200)
+    expect(summary.loserMeanMs).not.toBeNull()
+    expect(summary.afterCancelMeanMs).not.toBeNull()
+  })
+)
+
 it.live("a call that times out is a failure, and the server notices that its client has gone", () =>
   Effect.gen(function* () {
     const never = {
