@@ -1,0 +1,320 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Metric, type MetricPair, MetricState, TestClock } from "effect"
+import { Hedge, HedgeEvent, HedgeMetrics, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import * as HedgeTest from "effect-hedge/testing"
+
+type Labels = Readonly<Record<string, string>>
+
+/** The pairs of a metric that have these labels, and perhaps others. */
+const pairs = (name: string, labels: Labels): Effect.Effect<ReadonlyArray<MetricPair.MetricPair.Untyped>> =>
+  Effect.map(Metric.snapshot, (all) =>
+    all.filter(
+      ({ metricKey }) =>
+        metricKey.name === name &&
+        Object.entries(labels).every(([key, value]) =>
+          metricKey.tags.some((tag) => tag.key === key && tag.value === value)
+        )
+    )
+  )
+
+const states = (name: string, labels: Labels) =>
+  Effect.map(pairs(name, labels), (all) => all.map(({ metricState }) => metricState as unknown))
+
+/** The sum of the counters that have these labels. */
+const counted = (name: string, labels: Labels): Effect.Effect<number> =>
+  Effect.map(states(name, labels), (all) =>
+    all.filter(MetricState.isCounterState).reduce((sum, state) => sum + Number(state.count), 0)
+  )
+
+const gauged = (name: string, labels: Labels): Effect.Effect<ReadonlyArray<number | bigint>> =>
+  Effect.map(states(name, labels), (all) => all.filter(MetricState.isGaugeState).map((state) => state.value))
+
+/** Rounded: a scripted attempt answers one nanosecond before its time. */
+const measured = (name: string, labels: Labels) =>
+  Effect.map(states(name, labels), (all) =>
+    all.filter(MetricState.isHistogramState).map(({ count, sum }) => ({ count, sum: Math.round(sum) }))
+  )
+
+/** The options of a policy with a name of its own: metrics are those of the process. */
+const named = (name: string) => ({
+  name,
+  schedule: HedgeSchedule.fixed("80 millis"),
+  maxAttempts: 3,
+  throttle: HedgeThrottle.unlimited
+})
+
+type Attempts = ReadonlyArray<HedgeTest.ScriptedAttempt<string, string>>
+
+/** Runs one call to its end, and its losers too. */
+const call = (attempts: Attempts, options: HedgePolicy.Options<string, string>) =>
+  Effect.gen(function* () {
+    const script = yield* HedgeTest.script(attempts)
+    const fiber = yield* Effect.fork(Hedge.hedge(script.effect, options))
+    yield* TestClock.adjust("1 minute")
+    return yield* Effect.exit(Fiber.join(fiber))
+  })
+
+const metered = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, HedgeMetrics.layer)
+
+const fast: Attempts = [{ after: "10 millis", succeed: "primary" }]
+/** The hedge of 80 ms wins at 100 ms; the primary ran 100 ms. */
+const hedgeWins: Attempts = [
+  { after: "500 millis", succeed: "primary" },
+  { after: "20 millis", succeed: "hedge" }
+]
+/** The primary wins at 180 ms; hedges of 80 and 160 ms ran 100 and 20 ms. */
+const primaryWins: Attempts = [
+  { after: "180 millis", succeed: "primary" },
+  { after: "1 second", succeed: "hedge" },
+  { after: "1 second", succeed: "hedge" }
+]
+
+describe("HedgeMetrics", () => {
+  it.effect("answers an operator's four questions", () =>
+    Effect.gen(function* () {
+      const policy = "four questions"
+      for (const attempts of [fast, fast, hedgeWins, primaryWins])
+        yield* metered(call(attempts, named(policy)))
+      const calls = yield* counted("hedge.calls", { policy })
+      const hedged = yield* counted("hedge.calls.hedged", { policy })
+      const hedgeWon = yield* counted("hedge.wins", { policy, role: "hedge" })
+      const attempts = yield* counted("hedge.attempts", { policy })
+      assert.strictEqual(hedged / calls, 2 / 4)
+      assert.strictEqual(hedgeWon / hedged, 1 / 2)
+      assert.strictEqual(attempts / calls, 7 / 4)
+      const [loser] = yield* measured("hedge.loser.duration", { policy })
+      assert.deepStrictEqual(loser, { count: 3, sum: 100 + 100 + 20 })
+    })
+  )
+
+  it.effect("counts attempts by role and outcome", () =>
+    Effect.gen(function* () {
+      const policy = "roles and outcomes"
+      yield* metered(call(hedgeWins, named(policy)))
+      yield* metered(call([{ fail: "down" }, { die: "bug" }], named(policy)))
+      const of = (role: string, outcome: string) => counted("hedge.attempts", { policy, role, outcome })
+      assert.strictEqual(yield* of("primary", "Cancelled"), 1)
+      assert.strictEqual(yield* of("hedge", "Win"), 1)
+      assert.strictEqual(yield* of("primary", "NonFatal"), 1)
+      assert.strictEqual(yield* of("hedge", "Fatal"), 1)
+      assert.strictEqual(yield* counted("hedge.attempts", { policy }), 4)
+    })
+  )
+
+  it.effect("counts calls by outcome, and as won only those that an attempt won", () =>
+    Effect.gen(function* () {
+      const policy = "outcomes"
+      yield* metered(call(fast, named(policy)))
+      yield* metered(call([{ fail: "down" }, { fail: "down" }, { fail: "down" }], named(policy)))
+      yield* metered(call([{ die: "bug" }], named(policy)))
+      const of = (outcome: string) => counted("hedge.calls", { policy, outcome })
+      assert.deepStrictEqual(yield* Effect.all([of("Win"), of("NonFatal"), of("Fatal")]), [1, 1, 1])
+      assert.strictEqual(yield* counted("hedge.wins", { policy }), 1)
+    })
+  )
+
+  it.effect("measures how long a call took, and when its staggered hedges went out", () =>
+    Effect.gen(function* () {
+      const policy = "durations"
+      yield* metered(call(primaryWins, named(policy)))
+      assert.deepStrictEqual(yield* measured("hedge.call.duration", { policy }), [{ count: 1, sum: 180 }])
+      assert.deepStrictEqual(yield* measured("hedge.delay", { policy }), [{ count: 2, sum: 80 + 160 }])
+    })
+  )
+
+  it.effect("measures no delay of a hedge that a failure launched", () =>
+    Effect.gen(function* () {
+      const policy = "failure launch"
+      yield* metered(call([{ after: "30 millis", fail: "down" }, { succeed: "hedge" }], named(policy)))
+      assert.strictEqual(yield* counted("hedge.calls.hedged", { policy }), 1)
+      assert.deepStrictEqual(yield* measured("hedge.delay", { policy }), [])
+    })
+  )
+
+  it.effect("counts no attempt that a deadline or its caller's interruption ended as a loser", () =>
+    Effect.gen(function* () {
+      const policy = "no losers"
+      const started = (deadline: "1 second" | undefined) =>
+        Effect.gen(function* () {
+          const script = yield* HedgeTest.script<never, never>([{ never: true }, { never: true }])
+          const options = { ...named(policy), maxAttempts: 2, deadline }
+          const fiber = yield* Effect.fork(metered(Hedge.hedge(script.effect, options)))
+          yield* TestClock.adjust("1 second")
+          return fiber
+        })
+      yield* Effect.flatMap(started("1 second"), Fiber.await)
+      yield* Effect.flatMap(started(undefined), Fiber.interrupt)
+      assert.strictEqual(yield* counted("hedge.calls", { policy, outcome: "DeadlineExceeded" }), 1)
+      assert.strictEqual(yield* counted("hedge.calls", { policy, outcome: "Interrupted" }), 1)
+      assert.strictEqual(yield* counted("hedge.attempts", { policy, outcome: "Cancelled" }), 4)
+      assert.deepStrictEqual(yield* measured("hedge.loser.duration", { policy }), [])
+    })
+  )
+
+  it.effect("counts suppressed hedges by reason, throttled ones also by throttle", () =>
+    Effect.gen(function* () {
+      const policy = "suppressed"
+      const gated = { ...named(policy), gates: [() => "maintenance"] }
+      yield* metered(call([{ fail: "down" }], gated))
+      const empty = HedgeThrottle.make({ name: "empty", refusedBy: () => "empty", take: () => {} })
+      yield* metered(call([{ fail: "down" }], { ...named(policy), throttle: empty }))
+      assert.strictEqual(yield* counted("hedge.suppressed", { policy, reason: "maintenance" }), 1)
+      assert.strictEqual(
+        yield* counted("hedge.suppressed", { policy, reason: "Throttled", throttle: "empty" }),
+        1
+      )
+      assert.strictEqual(yield* counted("hedge.suppressed", { policy }), 2)
+    })
+  )
+
+  it.effect("counts the reasons of a gate that makes them up as Other from the 51st on", () =>
+    Effect.gen(function* () {
+      const policy = "many reasons"
+      let requests = 0
+      const options = { ...named(policy), gates: [() => `request ${requests++}`] }
+      const failing = Effect.ignore(Hedge.hedge(Effect.fail("down"), options))
+      yield* metered(Effect.repeatN(failing, 199))
+      assert.strictEqual(yield* counted("hedge.suppressed", { policy }), 200)
+      assert.strictEqual(yield* counted("hedge.suppressed", { policy, reason: "Other" }), 150)
+      assert.strictEqual((yield* pairs("hedge.suppressed", { policy })).length, 51)
+    })
+  )
+
+  it.effect("shows the attempts that run, losers that unwind included", () =>
+    Effect.gen(function* () {
+      const policy = "in flight"
+      const inFlight = gauged("hedge.in_flight", { policy })
+      const script = yield* HedgeTest.script([
+        { after: "1 second", unwind: "10 seconds", succeed: "primary" },
+        { after: "20 millis", succeed: "hedge" }
+      ])
+      const fiber = yield* Effect.fork(metered(Hedge.hedge(script.effect, named(policy))))
+      yield* TestClock.adjust("79 millis")
+      assert.deepStrictEqual(yield* inFlight, [1])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(yield* inFlight, [2])
+      yield* TestClock.adjust("20 millis")
+      assert.strictEqual(yield* Fiber.join(fiber), "hedge")
+      assert.deepStrictEqual(yield* inFlight, [1])
+      // its layer has closed by now
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(yield* inFlight, [0])
+    })
+  )
+
+  it.effect("shows what the throttle would let through, if it counts such a thing", () =>
+    Effect.gen(function* () {
+      const policy = "tokens"
+      const throttle = HedgeThrottle.concurrency(5)
+      yield* metered(call(fast, { ...named(policy), throttle }))
+      assert.deepStrictEqual(yield* gauged("hedge.throttle.tokens", { policy }), [5])
+      yield* metered(call(fast, named("no tokens")))
+      assert.deepStrictEqual(yield* gauged("hedge.throttle.tokens", { policy: "no tokens" }), [])
+    })
+  )
+
+  it.effect("a throttle whose tokens cannot be read harms no call", () =>
+    Effect.gen(function* () {
+      const throttle = HedgeThrottle.make({
+        name: "broken gauge",
+        refusedBy: () => undefined,
+        take: () => {},
+        tokens: () => {
+          throw new Error("unreadable")
+        }
+      })
+      const exit = yield* metered(call(fast, { ...named("broken gauge"), throttle }))
+      assert.deepStrictEqual(exit, yield* Effect.exit(Effect.succeed("primary")))
+    })
+  )
+
+  it.effect("keeps policies apart by name, and names a tag's policy by its id", () =>
+    Effect.gen(function* () {
+      class Search extends HedgePolicy.Tag("test/Search")<Search>() {}
+      const search = Effect.succeed("found").pipe(
+        Hedge.withPolicy(Search),
+        Effect.provide(Search.layer({ schedule: HedgeSchedule.onFailure }))
+      )
+      yield* metered(Effect.zip(search, Hedge.hedge(Effect.succeed(1), named("other"))))
+      assert.strictEqual(yield* counted("hedge.calls", { policy: "test/Search" }), 1)
+      assert.strictEqual(yield* counted("hedge.calls", { policy: "other" }), 1)
+    })
+  )
+
+  it.effect("counts a call once, however often its layer is provided", () =>
+    Effect.gen(function* () {
+      const policy = "provided twice"
+      yield* Hedge.hedge(Effect.void, named(policy)).pipe(metered, metered)
+      assert.strictEqual(yield* counted("hedge.calls", { policy }), 1)
+    })
+  )
+
+  it.effect("says the unit of a duration in its description and its label", () =>
+    Effect.gen(function* () {
+      const policy = "units"
+      yield* metered(call(hedgeWins, named(policy)))
+      for (const name of ["hedge.call.duration", "hedge.loser.duration", "hedge.delay"]) {
+        const [pair] = yield* pairs(name, { policy, time_unit: "milliseconds" })
+        assert.include(String(pair?.metricKey.description), "in milliseconds")
+      }
+    })
+  )
+
+  it.effect("has a counter of hedged calls and of wins before the first hedge", () =>
+    Effect.gen(function* () {
+      const policy = "no hedge yet"
+      yield* metered(call(fast, named(policy)))
+      assert.strictEqual((yield* pairs("hedge.calls.hedged", { policy })).length, 1)
+      assert.strictEqual((yield* pairs("hedge.wins", { policy, role: "hedge" })).length, 1)
+      assert.strictEqual(yield* counted("hedge.calls.hedged", { policy }), 0)
+    })
+  )
+})
+
+describe("listener layers", () => {
+  const recorder = () => {
+    const tags: Array<HedgeEvent.HedgeEvent["_tag"]> = []
+    return { tags, layer: HedgeEvent.layer({ onEvent: ({ _tag }) => tags.push(_tag) }) }
+  }
+  const hedged = Hedge.hedge(Effect.void, named("listeners"))
+
+  it.effect("tell every listener, nested", () =>
+    Effect.gen(function* () {
+      const [inner, outer] = [recorder(), recorder()]
+      yield* hedged.pipe(Effect.provide(inner.layer), Effect.provide(outer.layer))
+      assert.deepStrictEqual(inner.tags, ["CallStarted", "AttemptStarted", "AttemptEnded", "CallEnded"])
+      assert.deepStrictEqual(outer.tags, inner.tags)
+    })
+  )
+
+  it.effect("tell every listener, merged", () =>
+    Effect.gen(function* () {
+      const [one, other] = [recorder(), recorder()]
+      yield* Effect.provide(hedged, Layer.merge(one.layer, other.layer))
+      assert.strictEqual(one.tags.length, 4)
+      assert.deepStrictEqual(other.tags, one.tags)
+    })
+  )
+
+  it.effect("tell no listener that was added further in", () =>
+    Effect.gen(function* () {
+      const [inner, outer] = [recorder(), recorder()]
+      yield* Effect.zipRight(Effect.provide(hedged, inner.layer), hedged).pipe(Effect.provide(outer.layer))
+      assert.strictEqual(inner.tags.length, 4)
+      assert.strictEqual(outer.tags.length, 8)
+    })
+  )
+
+  it.effect("tell those that a call found at its start, also after their layer has closed", () =>
+    Effect.gen(function* () {
+      const { tags, layer } = recorder()
+      const script = yield* HedgeTest.script([{ never: true, unwind: "1 second" }, { succeed: "hedge" }])
+      const fiber = yield* Effect.fork(Effect.provide(Hedge.hedge(script.effect, named("late")), layer))
+      yield* TestClock.adjust("80 millis")
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(tags.at(-1), "CallEnded")
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(tags.at(-1), "AttemptEnded")
+    })
+  )
+})
