@@ -1,9 +1,8 @@
-import { Context, Duration, Effect, type Exit, type Fiber, Option } from "effect"
+import { type Clock, Context, Duration, Effect, type Exit, type Fiber, Option } from "effect"
 import type { AttemptReport } from "../Hedge.js"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import type { InterruptReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
-import type { Call } from "./call.js"
 import { nowMillis } from "./runtime.js"
 
 /** The attempt around an effect, found in its context. */
@@ -14,6 +13,29 @@ export class EnclosingAttempt extends Context.Reference<EnclosingAttempt>()("eff
 export const current: Effect.Effect<Option.Option<HedgeAttempt>> = Effect.map(EnclosingAttempt, (attempt) =>
   Option.fromNullable(attempt)
 )
+
+let calls = 0
+let processId: string | undefined
+
+/** What an attempt knows of its call; it must not keep the call itself alive. */
+export class CallIdentity {
+  private id: string | undefined = undefined
+
+  constructor(
+    readonly clock: Clock.Clock,
+    readonly deadlineAt: number
+  ) {}
+
+  /** Made when somebody asks for it. */
+  get callId(): string {
+    if (this.id === undefined) {
+      processId ??= Math.floor(Math.random() * 2 ** 48).toString(36)
+      calls += 1
+      this.id = `${processId}-${calls.toString(36)}`
+    }
+    return this.id
+  }
+}
 
 /** One execution of a call, from its launch until its fiber has ended. */
 export class Attempt implements HedgeAttempt {
@@ -32,21 +54,21 @@ export class Attempt implements HedgeAttempt {
   readonly insideHedge: boolean
 
   constructor(
-    readonly call: Call,
+    private readonly identity: CallIdentity,
     readonly index: number,
     readonly startedAt: number,
     enclosing: Attempt | undefined
   ) {
-    this.insideHedge = index > 0 || (enclosing !== undefined && enclosing.insideHedge)
+    this.insideHedge = index > 0 || enclosing?.insideHedge
   }
 
   get callId(): string {
-    return this.call.id
+    return this.identity.callId
   }
 
   get timeLeft(): Effect.Effect<Option.Option<Duration.Duration>> {
     return Effect.sync(() => {
-      const { clock, deadlineAt } = this.call
+      const { clock, deadlineAt } = this.identity
       return deadlineAt === Infinity
         ? Option.none()
         : Option.some(Duration.millis(Math.max(0, deadlineAt - nowMillis(clock))))

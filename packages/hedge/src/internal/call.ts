@@ -1,31 +1,18 @@
-import { Cause, type Clock, Duration, Effect, Exit, type RuntimeFlags } from "effect"
+import { Cause, Duration, Effect, Exit } from "effect"
 import type { CallOutcome, DiscardReason, InterruptReason, LaunchReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { HedgeState } from "../HedgeSchedule.js"
 import type { HedgeThrottle } from "../HedgeThrottle.js"
-import { Attempt } from "./attempt.js"
+import { Attempt, CallIdentity } from "./attempt.js"
 import { HedgeError } from "./errors.js"
 import { refusalOf } from "./gates.js"
 import { addLoser, removeLoser } from "./losers.js"
 import { fromExit, pushbackMillis, withSiblings } from "./outcome.js"
 import type { EnginePolicy } from "./policy.js"
 import { Reporter } from "./reporter.js"
-import {
-  Alarm,
-  afterPendingInput,
-  attemptFlags,
-  type Caller,
-  clockOf,
-  flatExit,
-  isInterrupted,
-  isInterruptible,
-  nowMillis,
-  startFiber,
-  writtenRefs,
-  yieldTo
-} from "./runtime.js"
+import { Alarm, afterPendingInput, flatExit, type Host } from "./runtime.js"
 import { Stagger, type Step } from "./stagger.js"
-import { attemptContext, enclosingAttempt, restrictionOf, throttleOf } from "./surroundings.js"
+import { attemptContext, enclosingAttempt, listenersOf, restrictionOf, throttleOf } from "./surroundings.js"
 
 const interruptReasons: Record<CallOutcome, InterruptReason> = {
   Win: "Lost",
@@ -64,6 +51,8 @@ const yielded: Event = { _tag: "Yielded" }
 
 const launchesPerTurn = 16
 
+const none: ReadonlyArray<never> = []
+
 const tellInputRead = (call: Call): void => call.onInputRead()
 
 /**
@@ -73,14 +62,12 @@ const tellInputRead = (call: Call): void => call.onInputRead()
  * happens becomes an event; one loop runs the events one after another, and after each launches what is then due.
  */
 export class Call {
-  readonly clock: Clock.Clock
-  /** Whether the caller can be interrupted, and the flags of attempts, which always can (R7). */
-  readonly interruptible: boolean
-  readonly flags: RuntimeFlags.RuntimeFlags
+  readonly identity: CallIdentity
   readonly throttle: HedgeThrottle
   readonly startedAt: number
   readonly deadlineAt: number
-  readonly attempts: Array<Attempt> = []
+  /** In the order of their launch: the primary first. */
+  attempts: ReadonlyArray<Attempt> = none
   /** A do-not-retry, or a pushback that is too long, has ended hedging. */
   doNotRetry = false
 
@@ -96,7 +83,7 @@ export class Call {
 
   private readonly stagger = new Stagger(this)
   private readonly alarm: Alarm
-  private readonly report: Reporter
+  private readonly report: Reporter | undefined
   /** Launches that NonFatal outcomes ask for. */
   private owed = 0
   private pushbackUntil = 0
@@ -109,27 +96,17 @@ export class Call {
   private onUnwound: (() => void) | undefined = undefined
 
   constructor(
-    readonly caller: Caller,
-    flags: RuntimeFlags.RuntimeFlags,
+    readonly host: Host,
     readonly policy: EnginePolicy,
     private readonly task: Task
   ) {
-    this.clock = clockOf(caller)
-    this.interruptible = isInterruptible(flags)
-    this.flags = attemptFlags(flags)
-    this.throttle = throttleOf(caller.currentContext, policy)
-    this.startedAt = nowMillis(this.clock)
+    this.throttle = throttleOf(host.context, policy)
+    this.startedAt = host.now()
     this.deadlineAt = this.startedAt + policy.deadlineMillis
-    this.alarm = new Alarm(this.clock, caller, () => this.tell(alarmRang))
-    this.report = new Reporter(this)
-  }
-
-  get id(): string {
-    return this.report.callId
-  }
-
-  now(): number {
-    return nowMillis(this.clock)
+    this.identity = new CallIdentity(host.clock, this.deadlineAt)
+    this.alarm = new Alarm(host, this)
+    const listeners = listenersOf(host.context)
+    this.report = listeners.length === 0 ? undefined : new Reporter(this, listeners)
   }
 
   stateOf(now: number): HedgeState {
@@ -147,26 +124,36 @@ export class Call {
     this.tell(started)
   }
 
+  onAlarm(): void {
+    this.tell(alarmRang)
+  }
+
+  onInputRead(): void {
+    this.tell(inputRead)
+  }
+
   onStepped(exit: Exit.Exit<Step>, wall: number): void {
     this.tell({ _tag: "Stepped", exit, wall })
   }
 
   private tell(event: Event): void {
-    this.queue.push(event)
-    if (this.busy) return
+    if (this.busy) {
+      this.queue.push(event)
+      return
+    }
     this.busy = true
     this.launches = 0
-    while (this.turn()) {}
+    let next: Event | undefined = event
+    while (this.turn(next)) next = this.queue.shift()
     this.busy = false
-    const now = this.now()
+    const now = this.host.now()
     if (this.settled === undefined) this.alarm.set(this.nextAlarm(now), now)
     else if (this.running === 0 && this.discarding === 0) this.unwound()
   }
 
-  /** Runs one event, or launches one attempt that is due; `false` when there is nothing to do. User code may throw in it (R12). */
-  private turn(): boolean {
+  /** Runs an event or, without one, launches what is due; `false` when nothing is. User code may throw in it (R12). */
+  private turn(event: Event | undefined): boolean {
     try {
-      const event = this.queue.shift()
       if (event === undefined) return this.settled === undefined && this.advance()
       this.handle(event)
     } catch (defect) {
@@ -183,10 +170,10 @@ export class Call {
       case "Started":
         return this.onStarted()
       case "AlarmRang":
-        return this.onAlarm()
+        return this.onAlarmRang()
       case "InputRead":
         this.poll()
-        return this.stagger.inputRead(this.now())
+        return this.stagger.inputRead(this.host.now())
       case "Stepped":
         return this.stagger.stepped(event.exit, event.wall)
       case "Yielded":
@@ -197,27 +184,23 @@ export class Call {
 
   private onStarted(): void {
     this.throttle.onCall?.(this.startedAt)
-    this.report.callStarted()
-    const restriction = restrictionOf(this.caller.currentContext, this.policy)
+    this.report?.callStarted()
+    const restriction = restrictionOf(this.host.context, this.policy)
     this.launch("Primary", this.startedAt)
     if (restriction === undefined) return
     this.stagger.end()
-    this.report.suppressed(1, restriction, undefined)
+    this.report?.suppressed(1, restriction, undefined)
   }
 
-  private onAlarm(): void {
+  private onAlarmRang(): void {
     this.poll()
-    const now = this.now()
+    const now = this.host.now()
     if (this.settled !== undefined) return
     if (now >= this.deadlineAt) return this.onDeadline(now)
     for (const attempt of this.attempts) {
       if (attempt.outcome === undefined && this.timeoutOf(attempt) <= now) this.onAttemptTimeout(attempt, now)
     }
     if (this.stagger.passed(now)) afterPendingInput(tellInputRead, this)
-  }
-
-  onInputRead(): void {
-    this.tell(inputRead)
   }
 
   /** Before a timer is acted on, attempts that have ended are handled. */
@@ -232,7 +215,7 @@ export class Call {
 
   /** Launches the attempt that is due, if one is and the gates agree; `true` if something was done (R2 to R4). */
   private advance(): boolean {
-    const now = this.now()
+    const now = this.host.now()
     const { stagger } = this
     if (stagger.state === "Unasked") {
       if (this.attempts.length < this.policy.maxAttempts) stagger.ask(now)
@@ -249,7 +232,7 @@ export class Call {
     if (this.yielding || (waits && !this.doNotRetry)) return false
     if (this.launches >= launchesPerTurn) {
       this.yielding = true
-      yieldTo(this.caller, () => this.tell(yielded))
+      this.host.yieldTo(() => this.tell(yielded))
       return false
     }
     const refusal = refusalOf(this, now)
@@ -266,7 +249,7 @@ export class Call {
   }
 
   private suppress(reason: string, throttle: string | undefined): void {
-    this.report.suppressed(this.attempts.length, reason, throttle)
+    this.report?.suppressed(this.attempts.length, reason, throttle)
     if (this.owed > 0) this.owed -= 1
     if (this.open === 0) return this.settleWithPrimary()
     if (this.doNotRetry) this.stagger.end()
@@ -274,19 +257,17 @@ export class Call {
   }
 
   private launch(reason: LaunchReason, now: number): void {
-    const attempt = new Attempt(this, this.attempts.length, now, enclosingAttempt(this.caller.currentContext))
-    this.attempts.push(attempt)
+    const attempt = new Attempt(this.identity, this.attempts.length, now, enclosingAttempt(this.host.context))
+    // an array of one takes a tenth of the space of an empty one that is pushed to
+    if (this.attempts === none) this.attempts = [attempt]
+    else (this.attempts as Array<Attempt>).push(attempt)
     this.launches += 1
     this.open += 1
     this.running += 1
     this.stagger.restart(false)
-    const span = this.report.attemptStarted(attempt, reason)
-    attempt.fiber = startFiber(
-      this.caller,
-      attemptContext(this.caller.currentContext, attempt, span),
-      this.flags,
-      this.task.attempt(attempt)
-    )
+    const span = this.report?.attemptStarted(attempt, reason)
+    const context = attemptContext(this.host.context, attempt, span)
+    attempt.fiber = this.host.start(this.task.attempt(attempt), context)
     attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
   }
 
@@ -299,13 +280,13 @@ export class Call {
     if (attempt.index > 0) this.throttle.onHedgeEnd?.()
     // too late: the call has ended, or this attempt timed out before
     if (this.settled !== undefined || attempt.outcome !== undefined) {
-      this.report.attemptEnded(attempt, attempt.outcome ?? "Cancelled", exit)
+      this.report?.attemptEnded(attempt, attempt.outcome ?? "Cancelled", exit)
       return this.discard(attempt, exit, "Late")
     }
     const { classify } = this.policy
     const outcome = classify === undefined ? fromExit(exit) : classify(exit as never, attempt)
     this.judge(attempt, outcome, exit)
-    this.report.attemptEnded(attempt, outcome._tag, exit)
+    this.report?.attemptEnded(attempt, outcome._tag, exit)
     if (outcome._tag === "NonFatal") this.onNonFatal(outcome)
     else {
       this.winner = attempt
@@ -327,14 +308,14 @@ export class Call {
   private judge(attempt: Attempt, outcome: HedgeOutcome, exit: AnyExit | undefined): void {
     attempt.outcome = outcome._tag
     attempt.exit = exit
-    attempt.judgedAt = this.now()
+    attempt.judgedAt = this.host.now()
     this.open -= 1
     this.throttle.onOutcome?.(outcome._tag, pushbackMillis(outcome) === Infinity)
   }
 
   /** Another attempt is owed, at once or after the pushback, unless that ends hedging (R4). */
   private onNonFatal(outcome: HedgeOutcome): void {
-    const now = this.now()
+    const now = this.host.now()
     const pushback = pushbackMillis(outcome)
     if (pushback !== undefined) {
       if (pushback > this.policy.maxPushbackMillis || now + pushback >= this.deadlineAt)
@@ -348,7 +329,12 @@ export class Call {
 
   fail(cause: Cause.Cause<unknown>): void {
     if (this.settled === undefined) this.settle("Defect", Exit.failCause(cause))
-    else this.report.failure(cause)
+    else this.logFailure(cause)
+  }
+
+  /** A listener or an onDiscard failed, which changes nothing any more. */
+  logFailure(cause: Cause.Cause<unknown>): void {
+    this.host.start(Effect.logError("effect-hedge: a listener or onDiscard failed", cause), this.host.context)
   }
 
   private onDeadline(now: number): void {
@@ -369,11 +355,11 @@ export class Call {
     this.result = result
     this.stagger.end()
     this.alarm.clear()
-    const now = this.now()
+    const now = this.host.now()
     for (const attempt of this.attempts) {
       if (!attempt.ended) this.interrupt(attempt, interruptReasons[outcome], now)
     }
-    this.report.callEnded(outcome, this.winner?.index, result)
+    this.report?.callEnded(outcome, this.winner?.index, result)
     const primary = this.attempts[0]!
     if (primary !== this.winner && primary.exit?._tag === "Success")
       this.discard(primary, primary.exit, "Rejected")
@@ -385,7 +371,7 @@ export class Call {
     if (attempt.interrupted !== undefined) return
     attempt.interrupted = reason
     attempt.interruptedAt = now
-    attempt.fiber!.unsafeInterruptAsFork(this.caller.id())
+    this.host.interrupt(attempt.fiber!)
   }
 
   private unwound(): void {
@@ -398,7 +384,7 @@ export class Call {
   private discard(attempt: Attempt, exit: AnyExit, reason: DiscardReason): void {
     const { onDiscard } = this.policy
     const { release } = this.task
-    if (exit._tag === "Success") this.report.discarded(attempt, reason)
+    if (exit._tag === "Success") this.report?.discarded(attempt, reason)
     const discarding =
       exit._tag === "Success" && onDiscard !== undefined
         ? Effect.suspend(() => onDiscard(exit.value as never) as Effect.Effect<void>)
@@ -406,12 +392,8 @@ export class Call {
     const releasing = release === undefined ? Effect.void : release(attempt, exit)
     if (discarding === Effect.void && releasing === Effect.void) return
     this.discarding += 1
-    startFiber(
-      this.caller,
-      this.caller.currentContext,
-      this.flags,
-      Effect.ensuring(discarding, releasing)
-    ).addObserver((ended) => this.tell({ _tag: "DiscardEnded", exit: ended }))
+    const disposal = this.host.start(Effect.ensuring(discarding, releasing), this.host.context)
+    disposal.addObserver((ended) => this.tell({ _tag: "DiscardEnded", exit: ended }))
   }
 
   private onDiscardEnded(exit: Exit.Exit<void>): void {
@@ -425,7 +407,7 @@ export class Call {
   take(): Effect.Effect<unknown, unknown> {
     if (this.policy.awaitLosers) {
       return Effect.flatMap(this.awaitUnwound, () =>
-        this.interruptible && isInterrupted(this.caller) ? this.abandon(Cause.empty) : this.inherit()
+        this.host.interruptible && this.host.isInterrupted ? this.abandon(Cause.empty) : this.inherit()
       )
     }
     return this.inherit()
@@ -436,7 +418,7 @@ export class Call {
     const result = this.result!
     const { winner } = this
     if (winner === undefined || !winner.ended) return result
-    const refs = writtenRefs(this.caller, winner.fiber!)
+    const refs = this.host.writtenRefs(winner.fiber!)
     const taken = refs === undefined ? result : Effect.zipRight(Effect.inheritFiberRefs(refs), result)
     return this.task.adopt === undefined || result._tag === "Failure"
       ? taken

@@ -4,25 +4,22 @@ import { DefaultPolicy, type Service } from "../HedgePolicy.js"
 import type { Attempt } from "./attempt.js"
 import { Call, type Task } from "./call.js"
 import { type EnginePolicy, fromInput } from "./policy.js"
-import { type Caller, guardedWait, isInterruptible } from "./runtime.js"
+import { guardedWait, Host } from "./runtime.js"
 import { Hedging } from "./surroundings.js"
 
 type AnyEffect = Effect.Effect<unknown, unknown, never>
 type Input = Parameters<typeof fromInput>[0]
 
-const run = (policyOf: (caller: Caller) => EnginePolicy, task: Task): AnyEffect =>
+const run = (policyOf: (context: Context.Context<never>) => EnginePolicy, task: Task): AnyEffect =>
   Effect.withFiberRuntime((caller, status) => {
-    const call = new Call(caller, status.runtimeFlags, policyOf(caller), task)
+    const host = new Host(caller, status.runtimeFlags)
+    const call = new Call(host, policyOf(host.context), task)
     const wait = Effect.async<void>((resume) => {
       call.start(resume)
     })
-    return isInterruptible(status.runtimeFlags)
-      ? guardedWait(
-          wait,
-          () => call.take(),
-          (cause) => call.abandon(cause)
-        )
-      : Effect.flatMap(wait, () => call.take())
+    const onSuccess = () => call.take()
+    if (!host.interruptible) return Effect.flatMap(wait, onSuccess)
+    return guardedWait(wait, { onSuccess, onFailure: (cause) => call.abandon(cause) })
   })
 
 /** Attempts end with their exit as a value: a failed one is no unhandled error of a fiber. */
@@ -92,7 +89,7 @@ export const hedgeScoped = combinator(scopedTask) as never
 const withTag =
   (tag: Context.Tag<never, Service>) =>
   (effect: AnyEffect): AnyEffect =>
-    run((caller) => Context.unsafeGet(caller.currentContext, tag) as unknown as EnginePolicy, {
+    run((context) => Context.unsafeGet(context, tag) as unknown as EnginePolicy, {
       attempt: same(effect)
     })
 

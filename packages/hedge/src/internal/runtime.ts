@@ -17,8 +17,6 @@ import {
   RuntimeFlagsPatch
 } from "effect"
 
-export type Caller = Fiber.RuntimeFiber<unknown, unknown>
-
 /** What the platform may offer; read at each use, so that a test may replace it. */
 interface Platform {
   readonly setTimeout: <A>(f: (a: A) => void, millis: number, a: A) => unknown
@@ -33,11 +31,6 @@ const platform = globalThis as unknown as Platform
 
 const liveClock = Context.get(DefaultServices.liveServices, Clock.Clock)
 
-export const clockOf = (fiber: Caller): Clock.Clock =>
-  Context.unsafeGet(fiber.currentDefaultServices, Clock.Clock)
-
-export const isLive = (clock: Clock.Clock): boolean => clock === liveClock
-
 /** Milliseconds that only grow. The live clock's own are those of the wall, which may be set back. */
 export const nowMillis = (clock: Clock.Clock): number =>
   clock === liveClock ? platform.performance.now() : clock.unsafeCurrentTimeMillis()
@@ -46,9 +39,6 @@ export const nowMillis = (clock: Clock.Clock): number =>
 
 /** No timer can be set for longer: the platform's would fire at once. */
 const longestTimer = 2 ** 31 - 1
-
-/** A live timer may ring up to a millisecond early; waiting for the rest would cost another one. */
-export const timerSlack = (clock: Clock.Clock): number => (clock === liveClock ? 1 : 0)
 
 const ring = (alarm: Alarm): void => alarm.rung()
 
@@ -59,27 +49,21 @@ export class Alarm {
   private sleeper: Fiber.RuntimeFiber<void> | undefined = undefined
 
   constructor(
-    private readonly clock: Clock.Clock,
-    private readonly caller: Caller,
-    private readonly onRing: () => void
+    private readonly host: Host,
+    private readonly target: { readonly onAlarm: () => void }
   ) {}
 
   set(due: number, now: number): void {
     if (due === this.due) return
     this.clear()
-    const millis = due - now
+    const millis = Math.max(0, due - now)
     if (millis > longestTimer) return
     this.due = due
-    if (this.clock === liveClock) {
-      this.timer = platform.setTimeout(ring, Math.max(0, millis), this)
+    if (this.host.live) {
+      this.timer = platform.setTimeout(ring, millis, this)
       return
     }
-    const sleeper = startFiber(
-      this.caller,
-      this.caller.currentContext,
-      RuntimeFlags.make(RuntimeFlags.Interruption, RuntimeFlags.CooperativeYielding),
-      this.clock.sleep(Duration.millis(Math.max(0, millis)))
-    )
+    const sleeper = this.host.start(this.host.clock.sleep(Duration.millis(millis)), this.host.context)
     this.sleeper = sleeper
     sleeper.addObserver(() => {
       if (this.sleeper === sleeper) this.rung()
@@ -90,7 +74,7 @@ export class Alarm {
     this.due = Infinity
     this.timer = undefined
     this.sleeper = undefined
-    this.onRing()
+    this.target.onAlarm()
   }
 
   clear(): void {
@@ -102,7 +86,7 @@ export class Alarm {
     if (this.sleeper !== undefined) {
       const sleeper = this.sleeper
       this.sleeper = undefined
-      sleeper.unsafeInterruptAsFork(this.caller.id())
+      this.host.interrupt(sleeper)
     }
   }
 }
@@ -158,15 +142,97 @@ export const afterPendingInput = <A>(f: (a: A) => void, a: A): void => {
 
 // --- fibers --------------------------------------------------------------------------------------------------------
 
+type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
+type AnyContext = Context.Context<never>
+
+/** What differs in every fiber, and is nobody's to inherit. */
+const engineRefs: ReadonlySet<FiberRef.FiberRef<any>> = new Set<FiberRef.FiberRef<any>>([
+  FiberRef.currentContext,
+  FiberRef.currentRuntimeFlags
+])
+
+let depth = 0
+const deepest = 16
+
+/**
+ * The fiber that asked for a call, as it was then: what a call's own fibers start from.
+ *
+ * They are nobody's children, and interruptible even if the caller is not (R7).
+ */
+export class Host {
+  readonly context: AnyContext
+  readonly clock: Clock.Clock
+  /** Whether timers may be the platform's (R10). */
+  readonly live: boolean
+  readonly interruptible: boolean
+  private readonly flags: RuntimeFlags.RuntimeFlags
+  private readonly refs: FiberRefs.FiberRefs
+
+  constructor(
+    readonly fiber: AnyFiber,
+    flags: RuntimeFlags.RuntimeFlags
+  ) {
+    this.context = fiber.currentContext
+    this.clock = Context.unsafeGet(fiber.currentDefaultServices, Clock.Clock)
+    this.live = this.clock === liveClock
+    this.interruptible = RuntimeFlags.interruptible(flags)
+    this.flags = RuntimeFlags.enable(
+      RuntimeFlags.disable(flags, RuntimeFlags.WindDown),
+      RuntimeFlags.Interruption
+    )
+    this.refs = fiber.getFiberRefs()
+  }
+
+  now(): number {
+    return nowMillis(this.clock)
+  }
+
+  /** A live timer may ring up to a millisecond early; waiting for the rest would cost another one. */
+  get timerSlack(): number {
+    return this.live ? 1 : 0
+  }
+
+  /** Starts a fiber, which runs at once up to its first wait, unless fibers start one another too deeply. */
+  start<A, E>(effect: Effect.Effect<A, E>, context: AnyContext): Fiber.RuntimeFiber<A, E> {
+    const runtime = Runtime.make({ context, runtimeFlags: this.flags, fiberRefs: this.refs })
+    if (depth >= deepest) return Runtime.runFork(runtime, effect, { immediate: false })
+    depth += 1
+    try {
+      return Runtime.runFork(runtime, effect)
+    } finally {
+      depth -= 1
+    }
+  }
+
+  interrupt(fiber: AnyFiber): void {
+    fiber.unsafeInterruptAsFork(this.fiber.id())
+  }
+
+  /** Whether somebody has asked for the caller's own interruption. */
+  get isInterrupted(): boolean {
+    return this.fiber.getFiberRef(FiberRef.interruptedCause)._tag !== "Empty"
+  }
+
+  /** What `fiber` would leave in its parent: its FiberRefs, if one was written; never its context, which is scoped. */
+  writtenRefs(fiber: AnyFiber): FiberRefs.FiberRefs | undefined {
+    const before = this.refs.locals
+    const after = fiber.getFiberRefs()
+    let written = false
+    after.locals.forEach((stack, ref) => {
+      if (before.get(ref) !== stack && !engineRefs.has(ref)) written = true
+    })
+    return written ? FiberRefs.delete(after, FiberRef.currentContext) : undefined
+  }
+
+  /** Runs `f` in a later turn of the caller's scheduler. */
+  yieldTo(f: () => void): void {
+    const { fiber } = this
+    fiber.currentScheduler.scheduleTask(f, fiber.getFiberRef(FiberRef.currentSchedulingPriority))
+  }
+}
+
 const noInterruption = RuntimeFlagsPatch.disable(RuntimeFlags.Interruption)
 const interruption = RuntimeFlagsPatch.enable(RuntimeFlags.Interruption)
-
-export const isInterruptible = (flags: RuntimeFlags.RuntimeFlags): boolean =>
-  RuntimeFlags.interruptible(flags)
-
-/** The flags of an attempt: the caller's, but interruptible. */
-export const attemptFlags = (flags: RuntimeFlags.RuntimeFlags): RuntimeFlags.RuntimeFlags =>
-  RuntimeFlags.enable(RuntimeFlags.disable(flags, RuntimeFlags.WindDown), RuntimeFlags.Interruption)
 
 /**
  * Waits interruptibly for `wait`, then runs a handler that cannot be interrupted: one of the two always runs. At a third of the cost of the
@@ -174,55 +240,15 @@ export const attemptFlags = (flags: RuntimeFlags.RuntimeFlags): RuntimeFlags.Run
  */
 export const guardedWait = <A>(
   wait: Effect.Effect<void>,
-  onSettled: () => Effect.Effect<A, unknown>,
-  onInterrupted: (cause: Cause.Cause<unknown>) => Effect.Effect<A, unknown>
+  handlers: {
+    readonly onSuccess: () => Effect.Effect<A, unknown>
+    readonly onFailure: (cause: Cause.Cause<unknown>) => Effect.Effect<A, unknown>
+  }
 ): Effect.Effect<A, unknown> =>
   Effect.withRuntimeFlagsPatch(
-    Effect.matchCauseEffect(Effect.withRuntimeFlagsPatch(wait, interruption), {
-      onFailure: onInterrupted,
-      onSuccess: onSettled
-    }),
+    Effect.matchCauseEffect(Effect.withRuntimeFlagsPatch(wait, interruption), handlers),
     noInterruption
   )
-
-let depth = 0
-
-/** A fiber that is nobody's child. It runs at once, up to its first wait, unless fibers are being started within fibers too deeply. */
-export const startFiber = <A, E>(
-  caller: Caller,
-  context: Context.Context<never>,
-  flags: RuntimeFlags.RuntimeFlags,
-  effect: Effect.Effect<A, E, never>
-): Fiber.RuntimeFiber<A, E> => {
-  const runtime = Runtime.make({ context, runtimeFlags: flags, fiberRefs: caller.getFiberRefs() })
-  if (depth >= 16) return Runtime.runFork(runtime, effect, { immediate: false })
-  depth += 1
-  try {
-    return Runtime.runFork(runtime, effect)
-  } finally {
-    depth -= 1
-  }
-}
-
-/** What `fiber` would leave in its parent: its FiberRefs, if one was written; never its context, which is scoped. */
-export const writtenRefs = (caller: Caller, fiber: Caller): FiberRefs.FiberRefs | undefined => {
-  const before = caller.getFiberRefs().locals
-  const after = fiber.getFiberRefs()
-  for (const [ref, stack] of after.locals) {
-    if (ref === FiberRef.currentContext || ref === FiberRef.currentRuntimeFlags) continue
-    if (before.get(ref) !== stack) return FiberRefs.delete(after, FiberRef.currentContext)
-  }
-  return undefined
-}
-
-/** Whether somebody has asked for this fiber's interruption. */
-export const isInterrupted = (fiber: Caller): boolean =>
-  fiber.getFiberRef(FiberRef.interruptedCause)._tag !== "Empty"
-
-/** Runs `f` in a later turn of the fiber's scheduler. */
-export const yieldTo = (fiber: Caller, f: () => void): void => {
-  fiber.currentScheduler.scheduleTask(f, fiber.getFiberRef(FiberRef.currentSchedulingPriority))
-}
 
 /** The exit of a fiber that ran `Effect.exit(effect)`: an attempt's own exit, or the interruption that ended it. */
 export const flatExit = <A, E>(exit: Exit.Exit<Exit.Exit<A, E>>): Exit.Exit<A, E> =>

@@ -1,6 +1,6 @@
 import { type Effect, type Exit, type Fiber, ScheduleDecision, ScheduleIntervals } from "effect"
 import type { Call } from "./call.js"
-import { isLive, loopMeter, startFiber, timerSlack } from "./runtime.js"
+import { loopMeter } from "./runtime.js"
 import { staggerOf } from "./schedule.js"
 
 /**
@@ -48,15 +48,11 @@ export class Stagger {
     const stagger = staggerOf(call.policy.schedule)
     if (stagger !== undefined) return this.begin(stagger())
     const schedule = call.policy.schedule
-    const wall = call.clock.unsafeCurrentTimeMillis()
+    const wall = call.host.clock.unsafeCurrentTimeMillis()
     if (this.steps++ === 0) this.scheduleState = schedule.initial
     this.state = "Stepping"
-    const stepper = startFiber(
-      call.caller,
-      call.caller.currentContext,
-      call.flags,
-      schedule.step(wall, call.stateOf(now), this.scheduleState) as Effect.Effect<Step>
-    )
+    const step = schedule.step(wall, call.stateOf(now), this.scheduleState) as Effect.Effect<Step>
+    const stepper = call.host.start(step, call.host.context)
     this.stepper = stepper
     stepper.addObserver((exit) => call.onStepped(exit, wall))
   }
@@ -79,15 +75,15 @@ export class Stagger {
 
   /** The alarm has rung: `true` if the delay has passed and waiting input is to be read. */
   passed(now: number): boolean {
-    if (this.state !== "Timing" || this.remaining(now) > timerSlack(this.call.clock)) return false
-    this.state = isLive(this.call.clock) ? "Reading" : "Due"
+    if (this.state !== "Timing" || this.remaining(now) > this.call.host.timerSlack) return false
+    this.state = this.call.host.live ? "Reading" : "Due"
     return this.state === "Reading"
   }
 
   /** Waiting input has been read. If that took long, an answer may have come in meanwhile: the delay goes on. */
   inputRead(now: number): void {
     if (this.state !== "Reading") return
-    if (this.remaining(now) > timerSlack(this.call.clock)) this.state = "Timing"
+    if (this.remaining(now) > this.call.host.timerSlack) this.state = "Timing"
     else this.leave("Due")
   }
 
@@ -98,7 +94,7 @@ export class Stagger {
     else {
       this.state = "Timing"
       this.delay = delay
-      if (isLive(this.call.clock)) {
+      if (this.call.host.live) {
         loopMeter.watch()
         this.stuckBefore = loopMeter.stuckMillis(this.from)
       }
@@ -111,13 +107,13 @@ export class Stagger {
   }
 
   private stuckSince(now: number): number {
-    return isLive(this.call.clock) ? loopMeter.stuckMillis(now) - this.stuckBefore : 0
+    return this.call.host.live ? loopMeter.stuckMillis(now) - this.stuckBefore : 0
   }
 
   private leave(state: State): void {
-    if ((this.state === "Timing" || this.state === "Reading") && isLive(this.call.clock)) loopMeter.unwatch()
+    if ((this.state === "Timing" || this.state === "Reading") && this.call.host.live) loopMeter.unwatch()
     if (this.stepper !== undefined) {
-      this.stepper.unsafeInterruptAsFork(this.call.caller.id())
+      this.call.host.interrupt(this.stepper)
       this.stepper = undefined
     }
     this.state = state
