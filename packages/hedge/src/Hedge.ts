@@ -96,9 +96,9 @@ export const hedgeWith: {
   ): <R>(
     f: (attempt: HedgeAttempt) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | DeadlineError<D | T>, R | RP>
-  <A, E, R, EX, RP>(
+  <PA, PE, A extends PA, E extends PE, R, EX, RP>(
     f: (attempt: HedgeAttempt) => Effect.Effect<A, E, R>,
-    policy: HedgePolicy<NoInfer<A>, NoInfer<E>, EX, RP>
+    policy: HedgePolicy<PA, PE, EX, RP>
   ): Effect.Effect<A, E | EX, R | RP>
   <A, E, R, RP = never, D extends In | undefined = undefined, T extends In | undefined = undefined>(
     f: (attempt: HedgeAttempt) => Effect.Effect<A, E, R>,

@@ -59,7 +59,7 @@ export class Attempt implements HedgeAttempt {
     readonly startedAt: number,
     enclosing: Attempt | undefined
   ) {
-    this.insideHedge = index > 0 || enclosing?.insideHedge
+    this.insideHedge = index > 0 || enclosing?.insideHedge === true
   }
 
   get callId(): string {
