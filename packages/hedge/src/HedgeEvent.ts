@@ -135,5 +135,8 @@ export interface Listener {
 /** The listeners in force: a `Context.Reference` that holds none by default. */
 export { Listeners } from "./internal/listeners.js"
 
-/** Adds a listener for the effects that the layer is provided to. */
+/**
+ * Adds a listener for the effects that the layer is provided to. The layers of one build share their listeners, so one that is provided to a
+ * part of it is told of the calls of all of it.
+ */
 export const layer: (listener: Listener) => Layer.Layer<Listeners> = internal.layer
