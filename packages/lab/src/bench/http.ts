@@ -1,0 +1,55 @@
+import { fork } from "node:child_process"
+import { once } from "node:events"
+import { HttpClient, type HttpClientError } from "@effect/platform"
+import { NodeHttpClient } from "@effect/platform-node"
+import { HttpHedge } from "@effect-hedge/platform"
+import { Effect } from "effect"
+import { HedgePolicy, HedgeSchedule } from "effect-hedge"
+import { cpuOf, ratios } from "./measure.js"
+import type { Row } from "./row.js"
+
+type Client = HttpClient.HttpClient.With<HttpClientError.HttpClientError>
+
+const requests = 250
+const atOnce = 50
+
+const get = (client: Client, url: string): Effect.Effect<string, HttpClientError.HttpClientError> =>
+  Effect.flatMap(client.get(url), (response) => response.text)
+
+const load = (client: Client, url: string): Effect.Effect<void> =>
+  Effect.forEach(Array.from({ length: requests }), () => get(client, url), {
+    concurrency: atOnce,
+    discard: true
+  }).pipe(Effect.orDie)
+
+/** A request over a real loopback server, which runs in a process of its own: only the client's CPU counts. */
+export const http = async (): Promise<ReadonlyArray<Row>> => {
+  const server = fork(new URL("./server.js", import.meta.url), {
+    stdio: ["ignore", "inherit", "inherit", "ipc"]
+  })
+  try {
+    const [port] = (await once(server, "message")) as [number]
+    const url = `http://127.0.0.1:${port}/`
+    const policy = HedgePolicy.make({ schedule: HedgeSchedule.fixed("1 second") })
+    const measured = Effect.map(HttpClient.HttpClient, (client) => {
+      const untraced = HttpClient.withTracerPropagation(client, false)
+      return {
+        plain: load(untraced, url),
+        hedged: load(HttpHedge.withHedge({ policy })(untraced), url)
+      }
+    })
+    const program = Effect.flatMap(measured, (loads) =>
+      Effect.promise(() => cpuOf(loads, { warmUp: 4, rounds: 21, runs: 4 }))
+    )
+    const cpu = await Effect.runPromise(Effect.provide(program, NodeHttpClient.layerUndici))
+    return [
+      {
+        name: "hedged client: CPU per request / unhedged",
+        ratios: ratios(cpu.hedged, cpu.plain),
+        target: 1.3
+      }
+    ]
+  } finally {
+    server.kill()
+  }
+}
