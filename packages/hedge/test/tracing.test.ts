@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, beforeEach, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Fiber, FiberRef, Option, TestClock, Tracer } from "effect"
 import { Hedge, HedgeEvent, HedgePolicy, HedgeSchedule, HedgeThrottle, HedgeTracing } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
@@ -59,6 +59,8 @@ const isEnded = (span: Tracer.Span): boolean => span.status._tag === "Ended"
 const attributesOf = (span: Tracer.Span | undefined) => Object.fromEntries(span?.attributes ?? [])
 
 describe("HedgeTracing", () => {
+  beforeEach(() => tracedCalls.clear())
+
   it.effect(
     "makes a span of the call under the caller's, and one of each attempt, in which the attempt runs",
     () =>
