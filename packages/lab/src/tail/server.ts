@@ -16,7 +16,7 @@ export interface LongTailServer {
   readonly port: number
   /** Forgets what it has counted and begins its sequence of latencies anew. */
   readonly reset: () => void
-  /** What it has counted, once no copy is being worked on. */
+  /** What it has counted, once no copy is being worked on or its patience is at an end. */
   readonly report: Effect.Effect<ServerReport>
 }
 
@@ -45,9 +45,15 @@ export const make = (config: ServerConfig): Effect.Effect<LongTailServer, never,
       reset: () => {
         tally = new Tally(config.latency, config.seed)
       },
-      report: Effect.suspend(() => tally.idle).pipe(Effect.map(() => tally.report()))
+      report: Effect.suspend(() => tally.idle).pipe(
+        Effect.timeoutOption(patience),
+        Effect.map(() => tally.report())
+      )
     }
   })
+
+/** Longer than any uniform latency may be. */
+const patience = "2 minutes"
 
 const body = Buffer.from(JSON.stringify({ answer: 42 }))
 const headers = { "content-type": "application/json", "content-length": body.length }
