@@ -1,4 +1,4 @@
-import { type Clock, Context, Duration, Effect, type Exit, type Fiber, Option } from "effect"
+import { type Clock, Context, Duration, Effect, type Exit, type Fiber, type FiberRefs, Option } from "effect"
 import type { AttemptReport } from "../Hedge.js"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import type { InterruptReason } from "../HedgeEvent.js"
@@ -57,6 +57,8 @@ export class Attempt implements HedgeAttempt {
     private readonly identity: CallIdentity,
     readonly index: number,
     readonly startedAt: number,
+    /** The FiberRefs that its fiber starts from. */
+    readonly refs: FiberRefs.FiberRefs,
     enclosing: Attempt | undefined
   ) {
     this.insideHedge = index > 0 || enclosing?.insideHedge === true

@@ -1,4 +1,4 @@
-import { Cause, Duration, Effect, Exit } from "effect"
+import { Cause, type Context, Duration, Effect, Exit } from "effect"
 import type { CallOutcome, DiscardReason, InterruptReason, LaunchReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { HedgeState } from "../HedgeSchedule.js"
@@ -7,7 +7,7 @@ import { Attempt, CallIdentity } from "./attempt.js"
 import { HedgeError } from "./errors.js"
 import { refusalOf } from "./gates.js"
 import { addLoser, removeLoser } from "./losers.js"
-import { fromExit, pushbackMillis, withSiblings } from "./outcome.js"
+import { checkOutcome, fromExit, pushbackMillis, withSiblings } from "./outcome.js"
 import type { EnginePolicy } from "./policy.js"
 import { Reporter } from "./reporter.js"
 import { Alarm, afterPendingInput, flatExit, type Host } from "./runtime.js"
@@ -28,6 +28,8 @@ type AnyExit = Exit.Exit<unknown, unknown>
 /** What a call runs: an effect per attempt, and who releases or adopts what its exit holds. */
 export interface Task {
   readonly attempt: (attempt: Attempt) => Effect.Effect<AnyExit>
+  /** What the attempt finds in its context besides. */
+  readonly context?: (attempt: Attempt, context: Context.Context<never>) => Context.Context<never>
   /** The attempt has ended, and its exit will not be the result. */
   readonly release?: (attempt: Attempt, exit: AnyExit) => Effect.Effect<void>
   /** The attempt's exit is the result, and the caller takes it. */
@@ -51,8 +53,6 @@ const yielded: Event = { _tag: "Yielded" }
 
 const launchesPerTurn = 16
 
-const none: ReadonlyArray<never> = []
-
 const tellInputRead = (call: Call): void => call.onInputRead()
 
 /**
@@ -67,7 +67,7 @@ export class Call {
   readonly startedAt: number
   readonly deadlineAt: number
   /** In the order of their launch: the primary first. */
-  attempts: ReadonlyArray<Attempt> = none
+  attempts: ReadonlyArray<Attempt> = []
   /** A do-not-retry, or a pushback that is too long, has ended hedging. */
   doNotRetry = false
 
@@ -183,8 +183,8 @@ export class Call {
   }
 
   private onStarted(): void {
-    this.throttle.onCall?.(this.startedAt)
     this.report?.callStarted()
+    this.throttle.onCall?.(this.startedAt)
     const restriction = restrictionOf(this.host.context, this.policy)
     this.launch("Primary", this.startedAt)
     if (restriction === undefined) return
@@ -257,17 +257,19 @@ export class Call {
   }
 
   private launch(reason: LaunchReason, now: number): void {
-    const attempt = new Attempt(this.identity, this.attempts.length, now, enclosingAttempt(this.host.context))
+    const { host, task } = this
+    const index = this.attempts.length
+    const refs = index === 0 ? host.refs : host.annotatedRefs("hedge.attempt", index)
+    const attempt = new Attempt(this.identity, index, now, refs, enclosingAttempt(host.context))
     // an array of one takes a tenth of the space of an empty one that is pushed to
-    if (this.attempts === none) this.attempts = [attempt]
+    if (index === 0) this.attempts = [attempt]
     else (this.attempts as Array<Attempt>).push(attempt)
     this.launches += 1
     this.open += 1
     this.running += 1
     this.stagger.restart(false)
-    const span = this.report?.attemptStarted(attempt, reason)
-    const context = attemptContext(this.host.context, attempt, span)
-    attempt.fiber = this.host.start(this.task.attempt(attempt), context)
+    const context = attemptContext(host.context, attempt, this.report?.attemptStarted(attempt, reason))
+    attempt.fiber = host.start(task.attempt(attempt), task.context?.(attempt, context) ?? context, refs)
     attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
   }
 
@@ -277,14 +279,12 @@ export class Call {
     if (attempt.ended) return
     attempt.ended = true
     this.running -= 1
-    if (attempt.index > 0) this.throttle.onHedgeEnd?.()
+    const outcome = this.outcomeOf(attempt, exit)
     // too late: the call has ended, or this attempt timed out before
-    if (this.settled !== undefined || attempt.outcome !== undefined) {
+    if (outcome === undefined) {
       this.report?.attemptEnded(attempt, attempt.outcome ?? "Cancelled", exit)
       return this.discard(attempt, exit, "Late")
     }
-    const { classify } = this.policy
-    const outcome = classify === undefined ? fromExit(exit) : classify(exit as never, attempt)
     this.judge(attempt, outcome, exit)
     this.report?.attemptEnded(attempt, outcome._tag, exit)
     if (outcome._tag === "NonFatal") this.onNonFatal(outcome)
@@ -297,9 +297,25 @@ export class Call {
     if (!kept) this.discard(attempt, exit, "Rejected")
   }
 
+  /** What an attempt's exit means, if it still means anything. A throw of those who are asked fails the call (R12). */
+  private outcomeOf(attempt: Attempt, exit: AnyExit): HedgeOutcome | undefined {
+    try {
+      if (attempt.index > 0) this.throttle.onHedgeEnd?.()
+      if (this.settled !== undefined || attempt.outcome !== undefined) return undefined
+      const { classify } = this.policy
+      const outcome = classify === undefined ? fromExit(exit) : checkOutcome(classify(exit as never, attempt))
+      this.throttle.onOutcome?.(outcome._tag, pushbackMillis(outcome) === Infinity)
+      return outcome
+    } catch (defect) {
+      this.fail(Cause.die(defect))
+      return undefined
+    }
+  }
+
   private onAttemptTimeout(attempt: Attempt, now: number): void {
     const outcome: HedgeOutcome = { _tag: "NonFatal" }
     this.interrupt(attempt, "AttemptTimeout", now)
+    this.throttle.onOutcome?.("NonFatal", false)
     this.judge(attempt, outcome, undefined)
     attempt.exit = Exit.fail(new HedgeError({ reason: "AttemptTimeout", attempts: [attempt.report(now)] }))
     this.onNonFatal(outcome)
@@ -310,7 +326,6 @@ export class Call {
     attempt.exit = exit
     attempt.judgedAt = this.host.now()
     this.open -= 1
-    this.throttle.onOutcome?.(outcome._tag, pushbackMillis(outcome) === Infinity)
   }
 
   /** Another attempt is owed, at once or after the pushback, unless that ends hedging (R4). */
@@ -334,7 +349,7 @@ export class Call {
 
   /** A listener or an onDiscard failed, which changes nothing any more. */
   logFailure(cause: Cause.Cause<unknown>): void {
-    this.host.start(Effect.logError("effect-hedge: a listener or onDiscard failed", cause), this.host.context)
+    this.host.start(Effect.logError("effect-hedge: a listener or onDiscard failed", cause))
   }
 
   private onDeadline(now: number): void {
@@ -392,7 +407,7 @@ export class Call {
     const releasing = release === undefined ? Effect.void : release(attempt, exit)
     if (discarding === Effect.void && releasing === Effect.void) return
     this.discarding += 1
-    const disposal = this.host.start(Effect.ensuring(discarding, releasing), this.host.context)
+    const disposal = this.host.start(Effect.ensuring(discarding, releasing))
     disposal.addObserver((ended) => this.tell({ _tag: "DiscardEnded", exit: ended }))
   }
 
@@ -418,7 +433,7 @@ export class Call {
     const result = this.result!
     const { winner } = this
     if (winner === undefined || !winner.ended) return result
-    const refs = this.host.writtenRefs(winner.fiber!)
+    const refs = this.host.writtenRefs(winner.fiber!, winner.refs)
     const taken = refs === undefined ? result : Effect.zipRight(Effect.inheritFiberRefs(refs), result)
     return this.task.adopt === undefined || result._tag === "Failure"
       ? taken

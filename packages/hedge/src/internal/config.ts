@@ -5,7 +5,7 @@ import { checkPositiveDuration, refuse } from "./check.js"
 import { type HedgeError, HedgePolicyError } from "./errors.js"
 import { make as makePolicy } from "./policy.js"
 import { fixed, onFailure } from "./schedule.js"
-import { all, loadBudget, tokenBucket } from "./throttle.js"
+import { all, defaults, loadBudget, tokenBucket } from "./throttle.js"
 
 type In = Duration.DurationInput
 type ConfigOptions = Options<unknown, unknown, never, In | undefined, In | undefined>
@@ -96,7 +96,6 @@ const policyKeys = Config.all({
 })
 
 // what makeDefault() is made of
-const defaults = { extraLoad: 0.2, burst: 10, maxTokens: 100, tokenRatio: 0.1 }
 
 const throttleKeys = Config.all({
   extraLoad: optional(key("extraLoad", number, (extraLoad) => loadBudget({ extraLoad }))),

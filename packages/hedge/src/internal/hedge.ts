@@ -1,7 +1,6 @@
 import { Context, Effect, Scope } from "effect"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import { DefaultPolicy, type Service } from "../HedgePolicy.js"
-import type { Attempt } from "./attempt.js"
 import { Call, type Task } from "./call.js"
 import { type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
@@ -26,34 +25,24 @@ const run = (policyOf: (context: Context.Context<never>) => EnginePolicy, task: 
 const attemptsOf =
   (f: (attempt: HedgeAttempt) => AnyEffect): Task["attempt"] =>
   (attempt) =>
-    annotated(attempt, Effect.exit(Effect.suspend(() => f(attempt))))
+    Effect.exit(Effect.suspend(() => f(attempt)))
 
 const same = (effect: AnyEffect): Task["attempt"] => {
   const once = Effect.exit(effect)
-  return (attempt) => annotated(attempt, once)
+  return () => once
 }
-
-const annotated = <A>(attempt: Attempt, effect: Effect.Effect<A>): Effect.Effect<A> =>
-  attempt.index === 0 ? effect : Effect.annotateLogs(effect, "hedge.attempt", attempt.index)
 
 /** Every attempt in a scope of its own, which the winner's caller adopts. */
 const scopedTask = (effect: AnyEffect): Task => {
   const scopes = new WeakMap<HedgeAttempt, Scope.CloseableScope>()
   return {
-    attempt: (attempt) =>
-      annotated(
-        attempt,
-        Effect.exit(
-          Effect.flatMap(Scope.make(), (scope) => {
-            scopes.set(attempt, scope)
-            return Effect.provideService(effect, Scope.Scope, scope)
-          })
-        )
-      ),
-    release: (attempt, exit) => {
-      const scope = scopes.get(attempt)
-      return scope === undefined ? Effect.void : Scope.close(scope, exit)
+    attempt: same(effect),
+    context: (attempt, context) => {
+      const scope = Effect.runSync(Scope.make())
+      scopes.set(attempt, scope)
+      return Context.add(context, Scope.Scope, scope)
     },
+    release: (attempt, exit) => Scope.close(scopes.get(attempt)!, exit),
     adopt: (attempt) =>
       Effect.flatMap(Effect.scope, (outer) =>
         Scope.addFinalizerExit(outer, (exit) => Scope.close(scopes.get(attempt)!, exit))

@@ -14,6 +14,15 @@ export const fatal = (pushback?: Pushback): HedgeOutcome =>
 export const fromExit = (exit: Exit.Exit<unknown, unknown>): HedgeOutcome =>
   exit._tag === "Success" ? win : Cause.isFailure(exit.cause) ? plainNonFatal : plainFatal
 
+/** What a user's classify answered, if it is an answer. */
+export const checkOutcome = (outcome: HedgeOutcome): HedgeOutcome => {
+  const tag = (outcome as HedgeOutcome | undefined)?._tag
+  if (tag === "Win" || tag === "NonFatal" || tag === "Fatal") return outcome
+  throw new TypeError(
+    `classify answered ${String(tag)}; allowed is an outcome whose _tag is Win, NonFatal or Fatal`
+  )
+}
+
 /** A pushback in milliseconds: `undefined` without one, `Infinity` for do-not-retry and for what cannot be read. */
 export const pushbackMillis = (outcome: HedgeOutcome): number | undefined => {
   if (outcome._tag === "Win" || outcome.pushback === undefined) return undefined

@@ -12,6 +12,7 @@ import {
   type Fiber,
   FiberRef,
   FiberRefs,
+  HashMap,
   Runtime,
   RuntimeFlags,
   RuntimeFlagsPatch
@@ -63,7 +64,7 @@ export class Alarm {
       this.timer = platform.setTimeout(ring, millis, this)
       return
     }
-    const sleeper = this.host.start(this.host.clock.sleep(Duration.millis(millis)), this.host.context)
+    const sleeper = this.host.start(this.host.clock.sleep(Duration.millis(millis)))
     this.sleeper = sleeper
     sleeper.addObserver(() => {
       if (this.sleeper === sleeper) this.rung()
@@ -166,7 +167,7 @@ export class Host {
   readonly live: boolean
   readonly interruptible: boolean
   private readonly flags: RuntimeFlags.RuntimeFlags
-  private readonly refs: FiberRefs.FiberRefs
+  readonly refs: FiberRefs.FiberRefs
 
   constructor(
     readonly fiber: AnyFiber,
@@ -193,8 +194,12 @@ export class Host {
   }
 
   /** Starts a fiber, which runs at once up to its first wait, unless fibers start one another too deeply. */
-  start<A, E>(effect: Effect.Effect<A, E>, context: AnyContext): Fiber.RuntimeFiber<A, E> {
-    const runtime = Runtime.make({ context, runtimeFlags: this.flags, fiberRefs: this.refs })
+  start<A, E>(
+    effect: Effect.Effect<A, E>,
+    context: AnyContext = this.context,
+    fiberRefs: FiberRefs.FiberRefs = this.refs
+  ): Fiber.RuntimeFiber<A, E> {
+    const runtime = Runtime.make({ context, runtimeFlags: this.flags, fiberRefs })
     if (depth >= deepest) return Runtime.runFork(runtime, effect, { immediate: false })
     depth += 1
     try {
@@ -213,9 +218,22 @@ export class Host {
     return this.fiber.getFiberRef(FiberRef.interruptedCause)._tag !== "Empty"
   }
 
-  /** What `fiber` would leave in its parent: its FiberRefs, if one was written; never its context, which is scoped. */
-  writtenRefs(fiber: AnyFiber): FiberRefs.FiberRefs | undefined {
-    const before = this.refs.locals
+  /**
+   * The caller's FiberRefs with a log annotation, which a fiber that starts from them does not hand on: it counts as written by the caller.
+   * (`Effect.annotateLogs` would put a region around the attempt, in which an interruption swallows a late success.)
+   */
+  annotatedRefs(key: string, value: unknown): FiberRefs.FiberRefs {
+    const annotations = FiberRefs.getOrDefault(this.refs, FiberRef.currentLogAnnotations)
+    return FiberRefs.updateAs(this.refs, {
+      fiberId: this.fiber.id(),
+      fiberRef: FiberRef.currentLogAnnotations,
+      value: HashMap.set(annotations, key, value)
+    })
+  }
+
+  /** What `fiber` would leave in its parent: its FiberRefs, if one was written since it started from `refs`; never its context. */
+  writtenRefs(fiber: AnyFiber, refs: FiberRefs.FiberRefs): FiberRefs.FiberRefs | undefined {
+    const before = refs.locals
     const after = fiber.getFiberRefs()
     let written = false
     after.locals.forEach((stack, ref) => {

@@ -52,7 +52,7 @@ export class Stagger {
     if (this.steps++ === 0) this.scheduleState = schedule.initial
     this.state = "Stepping"
     const step = schedule.step(wall, call.stateOf(now), this.scheduleState) as Effect.Effect<Step>
-    const stepper = call.host.start(step, call.host.context)
+    const stepper = call.host.start(step)
     this.stepper = stepper
     stepper.addObserver((exit) => call.onStepped(exit, wall))
   }

@@ -65,7 +65,7 @@ export const loadBudget = (options: {
   )
   const burst = checkNumber(
     "burst",
-    options.burst ?? 10,
+    options.burst ?? defaults.burst,
     (n) => n >= 0 && Number.isFinite(n),
     "a number of at least 0"
   )
@@ -144,12 +144,16 @@ export const concurrency = (n: number): HedgeThrottle => {
   })
 }
 
-export const all = (...throttles: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
-  if (throttles.length === 0) return refuse("all", [], "at least one throttle")
-  throttles.forEach((throttle, i) => {
+const partsOf = new WeakMap<HedgeThrottle, ReadonlyArray<HedgeThrottle>>()
+
+export const all = (...given: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
+  if (given.length === 0) return refuse("all", [], "at least one throttle")
+  given.forEach((throttle, i) => {
     if (!isHedgeThrottle(throttle)) refuse(`all[${i}]`, throttle, "a HedgeThrottle")
   })
-  return make({
+  // one that is named twice, within another all perhaps, is asked and charged once
+  const throttles = [...new Set(given.flatMap((throttle) => partsOf.get(throttle) ?? [throttle]))]
+  const combined = make({
     name: throttles.map((throttle) => throttle.name).join("+"),
     refusedBy: (now) => {
       for (const throttle of throttles) {
@@ -172,6 +176,8 @@ export const all = (...throttles: ReadonlyArray<HedgeThrottle>): HedgeThrottle =
     },
     tokens: (now) => Math.min(...throttles.map((throttle) => throttle.tokens?.(now) ?? Infinity))
   })
+  partsOf.set(combined, throttles)
+  return combined
 }
 
 export const unlimited: HedgeThrottle = make({
@@ -180,8 +186,10 @@ export const unlimited: HedgeThrottle = make({
   take: () => {}
 })
 
-export const makeDefault = (): HedgeThrottle =>
-  all(loadBudget({ extraLoad: 0.2, burst: 10 }), tokenBucket({ maxTokens: 100, tokenRatio: 0.1 }))
+/** The settings of the default throttle. */
+export const defaults = { extraLoad: 0.2, burst: 10, maxTokens: 100, tokenRatio: 0.1 }
+
+export const makeDefault = (): HedgeThrottle => all(loadBudget(defaults), tokenBucket(defaults))
 
 export const takeEffect = (throttle: HedgeThrottle): Effect.Effect<boolean> =>
   Effect.clockWith((clock) => {
