@@ -101,7 +101,7 @@ export type ScriptedAttempt<A, E> = Course & Ending<A, E>
 export interface Observation<A> {
   /** Attempts that have started. */
   readonly starts: number
-  /** When they started, in milliseconds since the script was made. */
+  /** When they started, in milliseconds since the script was made, to a hundredth. */
   readonly startedAt: ReadonlyArray<number>
   /** Attempts that have started and not ended; those that unwind are among them. */
   readonly inFlight: number

@@ -93,17 +93,24 @@ const checked = <A>(f: () => A): Effect.Effect<A, HedgePolicyError> =>
 
 // --- attempts ------------------------------------------------------------------------------------------------------
 
-const justBefore = (duration: Duration.Duration): Effect.Effect<void> =>
-  Duration.toMillis(duration) === Infinity
-    ? Effect.never
-    : Duration.toMillis(duration) === 0
-      ? Effect.void
-      : Effect.sleep(Duration.subtract(duration, Duration.nanos(1n)))
+const nanosecond = 1e-6
+
+/** The least by which a time is earlier: a nanosecond, or what a number as large as a date in milliseconds can express. */
+const least = (time: number): number => Math.max(nanosecond, 2 ** (Math.floor(Math.log2(time)) - 51))
+
+const justBefore = (duration: Duration.Duration): Effect.Effect<void> => {
+  const millis = Duration.toMillis(duration)
+  if (millis === Infinity) return Effect.never
+  if (millis === 0) return Effect.void
+  return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Effect.sleep(Duration.millis(Math.max(0, millis - least(now + millis))))
+  )
+}
 
 const noInterruption = Effect.patchRuntimeFlags(RuntimeFlagsPatch.disable(RuntimeFlags.Interruption))
 
-/** An attempt that is launched by an answer starts a nanosecond early, as the answer came. */
-const rounded = (millis: number): number => Math.round(millis * 1000) / 1000
+/** An attempt that is launched by an answer starts a little early, as the answer came. */
+const rounded = (millis: number): number => Math.round(millis * 100) / 100
 
 class Log<A> {
   readonly startedAt: Array<number> = []
