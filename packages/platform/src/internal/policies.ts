@@ -1,11 +1,13 @@
-import type { HttpClientResponse } from "@effect/platform"
+import type { HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Exit } from "effect"
 import { type HedgeAttempt, HedgePolicy, HedgeThrottle } from "effect-hedge"
-import { fromExit, Held, release } from "./http.js"
+import { absoluteUrl, fromExit, Held, release } from "./http.js"
 import type { AnyOptions } from "./options.js"
 import { originThrottle } from "./origins.js"
 
+type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
+
 export type AnyPolicy = HedgePolicy.HedgePolicy<never, never, unknown, unknown>
 /** A policy that judges and releases what attempts end with. */
 export type HttpPolicy = HedgePolicy.HedgePolicy<Response | Held, unknown, never, never>
@@ -78,12 +80,11 @@ export const policiesOf = (options: AnyOptions) => {
     return throttled
   }
 
-  return (policy: AnyPolicy, context: Context.Context<never>, origin: string | undefined): Pair => {
+  return (policy: AnyPolicy, context: Context.Context<never>, request: Request): Pair => {
     const known = derive(policy)
-    return origin === undefined ||
-      policy.throttle !== undefined ||
-      Context.get(context, HedgeThrottle.Default) !== processDefault
-      ? known
-      : under(known, originThrottle(origin))
+    if (policy.throttle !== undefined) return known
+    if (Context.get(context, HedgeThrottle.Default) !== processDefault) return known
+    const url = absoluteUrl(request)
+    return url === undefined ? known : under(known, originThrottle(url.origin))
   }
 }

@@ -1,16 +1,7 @@
 import { HttpClient, type HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Scope } from "effect"
 import { Hedge, type HedgeAttempt, HedgePolicy } from "effect-hedge"
-import {
-  abortable,
-  absoluteUrl,
-  type Held,
-  held,
-  releaseAtAbort,
-  scopedController,
-  stagesOf,
-  unheld
-} from "./http.js"
+import { abortable, type Held, held, releaseAtAbort, scopedController, stagesOf, unheld } from "./http.js"
 import { type AnyOptions, checkOptions } from "./options.js"
 import { type AnyPolicy, policiesOf } from "./policies.js"
 import { copies } from "./request.js"
@@ -38,16 +29,13 @@ export const hedged = (self: AnyClient, options: AnyOptions): AnyClient => {
 
   const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> => {
     const sent = postprocess(Effect.succeed(copy))
-    return held(context.unsafeMap.has(Scope.Scope.key) ? abortable(sent, copy) : sent)
+    const mayBeScoped = Context.getOption(context, Scope.Scope)._tag === "Some"
+    return held(mayBeScoped ? abortable(sent, copy) : sent)
   }
 
   const call = (request: Request): Effect.Effect<Response, unknown> =>
     Effect.contextWithEffect((context: Context.Context<never>) => {
-      const { hedged, ineligible } = policies(
-        options.policy ?? defaultPolicy(context),
-        context,
-        absoluteUrl(request)?.origin
-      )
+      const { hedged, ineligible } = policies(options.policy ?? defaultPolicy(context), context, request)
       const attempt = (attempt: HedgeAttempt.HedgeAttempt) => {
         const copy = copyFor(request, attempt)
         return stamped === undefined

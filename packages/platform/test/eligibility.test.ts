@@ -1,0 +1,175 @@
+import { Readable } from "node:stream"
+import { HttpBody, HttpClientRequest } from "@effect/platform"
+import { describe, expect, it } from "@effect/vitest"
+import type { HttpHedge } from "@effect-hedge/platform"
+import { Effect, Stream } from "effect"
+import { Hedge, HedgeEvent } from "effect-hedge"
+import { fetchHttp1, type Transport, transports, undiciHttp1 } from "./support/clients.js"
+import { afterFailure, hedged } from "./support/policies.js"
+import { type Received, serve } from "./support/server.js"
+
+/** Sends a request to a server that fails every attempt; what the server got. */
+const attemptsOf = (
+  request: (url: string) => HttpClientRequest.HttpClientRequest,
+  options: HttpHedge.Options = {},
+  transport: Transport = undiciHttp1
+): Effect.Effect<ReadonlyArray<Received>> =>
+  Effect.gen(function* () {
+    const server = yield* serve((_request, response) => response.writeHead(503).end())
+    const client = yield* hedged(afterFailure, options)
+    const response = yield* client.execute(request(server.url))
+    yield* response.text
+    expect(response.status).toBe(503)
+    return server.received
+  }).pipe(Effect.scoped, Effect.orDie, Effect.provide(transport.layer))
+
+const withBody = HttpClientRequest.bodyText("order")
+const writes = [
+  ["POST", HttpClientRequest.post],
+  ["PATCH", HttpClientRequest.patch],
+  ["PUT", HttpClientRequest.put],
+  ["DELETE", HttpClientRequest.del]
+] as const
+
+describe("C43: which requests are sent more than once", () => {
+  it.live.each([HttpClientRequest.get, HttpClientRequest.head, HttpClientRequest.options])(
+    "one that only reads is",
+    (request) =>
+      Effect.gen(function* () {
+        expect(yield* attemptsOf((url) => request(url))).toHaveLength(2)
+      })
+  )
+
+  it.live.each(writes)("a %s without consent or key is not", ([_, request]) =>
+    Effect.gen(function* () {
+      expect(yield* attemptsOf((url) => withBody(request(url)))).toHaveLength(1)
+    })
+  )
+
+  it.live.each(writes)("a %s with consent is", ([method, request]) =>
+    Effect.gen(function* () {
+      const received = yield* attemptsOf((url) => withBody(request(url)), {
+        eligible: (request) => request.method === method
+      })
+      expect(received.map(({ body }) => body)).toEqual(["order", "order"])
+    })
+  )
+
+  it.live.each(writes)(
+    "a %s with an idempotency key is, and the key is the same on each copy",
+    ([_, request]) =>
+      Effect.gen(function* () {
+        const received = yield* attemptsOf((url) =>
+          request(url).pipe(withBody, HttpClientRequest.setHeader("Idempotency-Key", "7f3a"))
+        )
+        expect(received.map(({ headers }) => headers["idempotency-key"])).toEqual(["7f3a", "7f3a"])
+      })
+  )
+
+  it.live("the key's header can be another one", () =>
+    Effect.gen(function* () {
+      const request = (header: string) => (url: string) =>
+        HttpClientRequest.post(url).pipe(HttpClientRequest.setHeader(header, "7f3a"))
+      const options = { idempotencyHeader: "X-Request-Id" }
+      expect(yield* attemptsOf(request("X-Request-Id"), options)).toHaveLength(2)
+      expect(yield* attemptsOf(request("Idempotency-Key"), options)).toHaveLength(1)
+    })
+  )
+
+  it.live("a key that is empty is none", () =>
+    Effect.gen(function* () {
+      const received = yield* attemptsOf((url) =>
+        HttpClientRequest.post(url).pipe(HttpClientRequest.setHeader("Idempotency-Key", ""))
+      )
+      expect(received).toHaveLength(1)
+    })
+  )
+
+  it.live("withoutHedging excludes a request that would be eligible", () =>
+    Effect.gen(function* () {
+      expect(yield* Hedge.withoutHedging(attemptsOf((url) => HttpClientRequest.get(url)))).toHaveLength(1)
+    })
+  )
+
+  it.live("a request that is not eligible is reported as such, once", () =>
+    Effect.gen(function* () {
+      const suppressed: Array<string> = []
+      const listener: HedgeEvent.Listener = {
+        onEvent: (event) => {
+          if (event._tag === "HedgeSuppressed") suppressed.push(event.reason)
+        }
+      }
+      yield* attemptsOf((url) => withBody(HttpClientRequest.post(url))).pipe(
+        Effect.provide(HedgeEvent.layer(listener))
+      )
+      expect(suppressed).toEqual(["Ineligible"])
+    })
+  )
+})
+
+const consent: HttpHedge.Options = { eligible: () => true }
+const post = (body: HttpBody.HttpBody) => (url: string) =>
+  HttpClientRequest.setBody(HttpClientRequest.post(url), body)
+const bytes = (text: string) => new TextEncoder().encode(text)
+const once = () => HttpBody.stream(Stream.fromIterable([bytes("whole "), bytes("body")].values()))
+
+describe.each(transports.filter(({ protocol }) => protocol === "HTTP/1.1"))(
+  "C44: bodies over $name",
+  (transport) => {
+    it.live.each([
+      ["bytes", HttpBody.uint8Array(bytes("whole body"))],
+      ["text", HttpBody.text("whole body")],
+      ["JSON", HttpBody.unsafeJson("whole body")],
+      ["raw text", HttpBody.raw("whole body")],
+      ["raw bytes", HttpBody.raw(bytes("whole body"))]
+    ] as const)("%s are sent whole by each attempt", ([_, body]) =>
+      Effect.gen(function* () {
+        const received = yield* attemptsOf(post(body), consent, transport)
+        expect(received).toHaveLength(2)
+        for (const { body } of received) expect(body).toContain("whole body")
+      })
+    )
+
+    it.live("a stream is sent once", () =>
+      Effect.gen(function* () {
+        const received = yield* attemptsOf(post(once()), consent, transport)
+        expect(received.map(({ body }) => body)).toEqual(["whole body"])
+      })
+    )
+
+    it.live("a stream is sent whole each time by a replay function", () =>
+      Effect.gen(function* () {
+        const received = yield* attemptsOf(
+          post(once()),
+          { ...consent, replay: HttpClientRequest.setBody(once()) },
+          transport
+        )
+        expect(received.map(({ body }) => body)).toEqual(["whole body", "whole body"])
+      })
+    )
+  }
+)
+
+it.live("C44: a form is sent whole by each attempt", () =>
+  Effect.gen(function* () {
+    const form = new FormData()
+    form.set("field", "whole body")
+    const received = yield* attemptsOf(post(HttpBody.formData(form)), consent, fetchHttp1)
+    expect(received).toHaveLength(2)
+    for (const { body } of received) expect(body).toContain("whole body")
+  })
+)
+
+it.live("C44: a raw stream is sent once", () =>
+  Effect.gen(function* () {
+    const raw = Readable.from(["whole ", "body"])
+    const received = yield* attemptsOf(post(HttpBody.raw(raw)), consent)
+    expect(received.map(({ body }) => body)).toEqual(["whole body"])
+  })
+)
+
+it.live("C44: a replay function is no consent", () =>
+  Effect.gen(function* () {
+    expect(yield* attemptsOf(post(once()), { replay: HttpClientRequest.setBody(once()) })).toHaveLength(1)
+  })
+)
