@@ -40,6 +40,8 @@ export class CallIdentity {
 /** One execution of a call, from its launch until its fiber has ended. */
 export class Attempt implements HedgeAttempt {
   fiber: Fiber.RuntimeFiber<Exit.Exit<unknown, unknown>> | undefined = undefined
+  /** The FiberRefs that its fiber started from. */
+  refs: FiberRefs.FiberRefs | undefined = undefined
   /** What its exit meant to the call; `undefined` while it is open. */
   outcome: HedgeOutcome["_tag"] | undefined = undefined
   /** The exit that was judged. It stands for the attempt even if the fiber ends otherwise, after a timeout. */
@@ -57,8 +59,6 @@ export class Attempt implements HedgeAttempt {
     private readonly identity: CallIdentity,
     readonly index: number,
     readonly startedAt: number,
-    /** The FiberRefs that its fiber starts from. */
-    readonly refs: FiberRefs.FiberRefs,
     enclosing: Attempt | undefined
   ) {
     this.insideHedge = index > 0 || enclosing?.insideHedge === true

@@ -259,8 +259,7 @@ export class Call {
   private launch(reason: LaunchReason, now: number): void {
     const { host, task } = this
     const index = this.attempts.length
-    const refs = index === 0 ? host.refs : host.annotatedRefs("hedge.attempt", index)
-    const attempt = new Attempt(this.identity, index, now, refs, enclosingAttempt(host.context))
+    const attempt = new Attempt(this.identity, index, now, enclosingAttempt(host.context))
     // an array of one takes a tenth of the space of an empty one that is pushed to
     if (index === 0) this.attempts = [attempt]
     else (this.attempts as Array<Attempt>).push(attempt)
@@ -268,8 +267,10 @@ export class Call {
     this.open += 1
     this.running += 1
     this.stagger.restart(false)
-    const context = attemptContext(host.context, attempt, this.report?.attemptStarted(attempt, reason))
-    attempt.fiber = host.start(task.attempt(attempt), task.context?.(attempt, context) ?? context, refs)
+    const surroundings = attemptContext(host.context, attempt, this.report?.attemptStarted(attempt, reason))
+    const context = task.context?.(attempt, surroundings) ?? surroundings
+    attempt.refs = host.refsWith(context, index === 0 ? undefined : ["hedge.attempt", index])
+    attempt.fiber = host.start(task.attempt(attempt), attempt.refs)
     attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
   }
 
@@ -433,7 +434,7 @@ export class Call {
     const result = this.result!
     const { winner } = this
     if (winner === undefined || !winner.ended) return result
-    const refs = this.host.writtenRefs(winner.fiber!, winner.refs)
+    const refs = this.host.writtenRefs(winner.fiber!, winner.refs!)
     const taken = refs === undefined ? result : Effect.zipRight(Effect.inheritFiberRefs(refs), result)
     return this.task.adopt === undefined || result._tag === "Failure"
       ? taken

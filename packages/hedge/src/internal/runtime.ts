@@ -10,6 +10,7 @@ import {
   Effect,
   Exit,
   type Fiber,
+  type FiberId,
   FiberRef,
   FiberRefs,
   HashMap,
@@ -17,6 +18,7 @@ import {
   RuntimeFlags,
   RuntimeFlagsPatch
 } from "effect"
+import { type Shortcut, shortcutFor } from "./shortcut.js"
 
 /** What the platform may offer; read at each use, so that a test may replace it. */
 interface Platform {
@@ -145,12 +147,21 @@ export const afterPendingInput = <A>(f: (a: A) => void, a: A): void => {
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 type AnyContext = Context.Context<never>
+type Stack = readonly [readonly [FiberId.Single, any], ...Array<readonly [FiberId.Single, any]>]
 
-/** What differs in every fiber, and is nobody's to inherit. */
-const engineRefs: ReadonlySet<FiberRef.FiberRef<any>> = new Set<FiberRef.FiberRef<any>>([
-  FiberRef.currentContext,
-  FiberRef.currentRuntimeFlags
-])
+const refsWith = (
+  refs: FiberRefs.FiberRefs,
+  author: FiberId.Single,
+  written: ReadonlyArray<readonly [FiberRef.FiberRef<any>, unknown]>
+): FiberRefs.FiberRefs => {
+  const locals = new Map(refs.locals)
+  for (const [ref, value] of written) {
+    const stack = locals.get(ref)
+    const own: Stack[0] = [author, value]
+    locals.set(ref, stack === undefined ? [own] : [own, ...stack])
+  }
+  return FiberRefs.unsafeMake(locals)
+}
 
 let depth = 0
 const deepest = 16
@@ -166,8 +177,10 @@ export class Host {
   /** Whether timers may be the platform's (R10). */
   readonly live: boolean
   readonly interruptible: boolean
-  private readonly flags: RuntimeFlags.RuntimeFlags
+  /** The FiberRefs that a fiber starts from which adds nothing to them. */
   readonly refs: FiberRefs.FiberRefs
+  private readonly flags: RuntimeFlags.RuntimeFlags
+  private readonly shortcut: Shortcut | undefined
 
   constructor(
     readonly fiber: AnyFiber,
@@ -181,7 +194,8 @@ export class Host {
       RuntimeFlags.disable(flags, RuntimeFlags.WindDown),
       RuntimeFlags.Interruption
     )
-    this.refs = fiber.getFiberRefs()
+    this.shortcut = shortcutFor(fiber)
+    this.refs = this.shortcut === undefined ? fiber.getFiberRefs() : this.shortcut.refsOf(fiber)
   }
 
   now(): number {
@@ -193,17 +207,31 @@ export class Host {
     return this.live ? 1 : 0
   }
 
+  /**
+   * FiberRefs with another context and, if one is given, a log annotation. Both count as written by the caller, so that a fiber which starts
+   * from them does not hand them on. (`Effect.annotateLogs` or `provideService` would put a region around the effect, at whose end an
+   * interruption swallows a late success.)
+   */
+  refsWith(context: AnyContext, annotation?: readonly [key: string, value: unknown]): FiberRefs.FiberRefs {
+    const author = this.fiber.id()
+    if (annotation === undefined) return refsWith(this.refs, author, [[FiberRef.currentContext, context]])
+    const annotations = FiberRefs.getOrDefault(this.refs, FiberRef.currentLogAnnotations)
+    return refsWith(this.refs, author, [
+      [FiberRef.currentContext, context],
+      [FiberRef.currentLogAnnotations, HashMap.set(annotations, ...annotation)]
+    ])
+  }
+
   /** Starts a fiber, which runs at once up to its first wait, unless fibers start one another too deeply. */
-  start<A, E>(
-    effect: Effect.Effect<A, E>,
-    context: AnyContext = this.context,
-    fiberRefs: FiberRefs.FiberRefs = this.refs
-  ): Fiber.RuntimeFiber<A, E> {
-    const runtime = Runtime.make({ context, runtimeFlags: this.flags, fiberRefs })
-    if (depth >= deepest) return Runtime.runFork(runtime, effect, { immediate: false })
+  start<A, E>(effect: Effect.Effect<A, E>, refs: FiberRefs.FiberRefs = this.refs): Fiber.RuntimeFiber<A, E> {
+    const { flags, shortcut } = this
+    const immediate = depth < deepest
     depth += 1
     try {
-      return Runtime.runFork(runtime, effect)
+      if (shortcut !== undefined) return shortcut.start(effect, refs, flags, immediate)
+      const context = FiberRefs.getOrDefault(refs, FiberRef.currentContext)
+      const runtime = Runtime.make({ context, runtimeFlags: flags, fiberRefs: refs })
+      return Runtime.runFork(runtime, effect, { immediate })
     } finally {
       depth -= 1
     }
@@ -218,26 +246,14 @@ export class Host {
     return this.fiber.getFiberRef(FiberRef.interruptedCause)._tag !== "Empty"
   }
 
-  /**
-   * The caller's FiberRefs with a log annotation, which a fiber that starts from them does not hand on: it counts as written by the caller.
-   * (`Effect.annotateLogs` would put a region around the attempt, in which an interruption swallows a late success.)
-   */
-  annotatedRefs(key: string, value: unknown): FiberRefs.FiberRefs {
-    const annotations = FiberRefs.getOrDefault(this.refs, FiberRef.currentLogAnnotations)
-    return FiberRefs.updateAs(this.refs, {
-      fiberId: this.fiber.id(),
-      fiberRef: FiberRef.currentLogAnnotations,
-      value: HashMap.set(annotations, key, value)
-    })
-  }
-
-  /** What `fiber` would leave in its parent: its FiberRefs, if one was written since it started from `refs`; never its context. */
+  /** What `fiber` leaves in its parent: its FiberRefs, if one was written since it started from `refs`; never its context. */
   writtenRefs(fiber: AnyFiber, refs: FiberRefs.FiberRefs): FiberRefs.FiberRefs | undefined {
-    const before = refs.locals
-    const after = fiber.getFiberRefs()
+    const after = this.shortcut === undefined ? fiber.getFiberRefs() : this.shortcut.refsOf(fiber)
+    if (after === refs) return undefined
     let written = false
     after.locals.forEach((stack, ref) => {
-      if (before.get(ref) !== stack && !engineRefs.has(ref)) written = true
+      if (ref === FiberRef.currentContext || ref === FiberRef.currentRuntimeFlags) return
+      if (refs.locals.get(ref) !== stack) written = true
     })
     return written ? FiberRefs.delete(after, FiberRef.currentContext) : undefined
   }
