@@ -127,16 +127,16 @@ export const unheld = (result: Response | Held): Effect.Effect<Response, HttpCli
 
 /**
  * Gives up a response: its connection or stream is closed at once, however much of its body is still to come. Nothing but the interruption of a
- * body read aborts a response, on any transport; so a read is started and interrupted.
+ * body read aborts a response, on any transport; so a read is started and interrupted, also within a finalizer.
  */
 export const release = (response: Response): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const controller = controllers.get(response)
-    if (controller !== undefined) controller.abort()
-    return Effect.ignore(
-      Effect.catchAllCause(Effect.raceFirst(response.text, Effect.void), () => Effect.void)
-    )
-  })
+    controllers.get(response)?.abort()
+    return Effect.interruptible(Effect.raceFirst(response.text, Effect.void))
+  }).pipe(
+    Effect.catchAllCause(() => Effect.void),
+    Effect.asVoid
+  )
 
 // --- HttpClient.withScope --------------------------------------------------------------------------------------------
 

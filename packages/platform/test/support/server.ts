@@ -144,3 +144,20 @@ export const serve = (
     }),
     (server) => server.stop
   )
+
+const streamOf = (response: Http.ServerResponse): Http2.ServerHttp2Stream | undefined =>
+  (response as unknown as { readonly stream?: Http2.ServerHttp2Stream }).stream
+
+/** Ends a response as a server does that breaks down: the connection or, with HTTP/2, the stream is reset. */
+export const reset = (response: Http.ServerResponse): void => {
+  const stream = streamOf(response)
+  if (stream === undefined) response.destroy()
+  else stream.close(Http2.constants.NGHTTP2_INTERNAL_ERROR)
+}
+
+/** Ends the HTTP/2 connection of a response, as a server does that wants to go, without an answer to what is in flight. */
+export const goAway = (response: Http.ServerResponse): void => {
+  const session = streamOf(response)?.session
+  session?.goaway(Http2.constants.NGHTTP2_NO_ERROR, 0)
+  session?.destroy()
+}
