@@ -4,9 +4,9 @@ import { NodeHttpClient } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { Cause, Effect, type Exit, Fiber, Logger, TestClock } from "effect"
-import { HedgeOutcome, HedgePolicy } from "effect-hedge"
+import { HedgeOutcome } from "effect-hedge"
 import { transports, undiciHttp1, undiciHttp2 } from "./support/clients.js"
-import { afterFailure, attemptHeader, both, hedged } from "./support/policies.js"
+import { afterFailure, afterFailureWith, attemptHeader, both, hedged } from "./support/policies.js"
 import { Recorder } from "./support/recorder.js"
 import { goAway, type Handler, reset, serve } from "./support/server.js"
 
@@ -236,7 +236,7 @@ describe("C47: which answers win", () => {
   it.scopedLive("the set can be changed by the policy", () =>
     Effect.gen(function* () {
       const server = yield* serve(statuses(501))
-      const policy = HedgePolicy.modify(afterFailure, { classify: rejects(501) })
+      const policy = afterFailureWith({ classify: rejects(501) })
       expect(yield* textOf(yield* hedged(policy), server.url)).toBe("hedge")
     }).pipe(Effect.provide(undiciHttp1.layer))
   )
@@ -244,7 +244,7 @@ describe("C47: which answers win", () => {
   it.scopedLive("the option goes before the policy", () =>
     Effect.gen(function* () {
       const server = yield* serve(statuses(501))
-      const policy = HedgePolicy.modify(afterFailure, { classify: rejects(501) })
+      const policy = afterFailureWith({ classify: rejects(501) })
       expect(yield* textOf(yield* hedged(policy, { classify: rejects(500) }), server.url)).toBe("primary")
     }).pipe(Effect.provide(undiciHttp1.layer))
   )
@@ -327,7 +327,7 @@ describe("a policy's onDiscard", () => {
         else response.writeHead(503).write("half")
       })
       const seen: Array<[status: number, cancelled: number]> = []
-      const policy = HedgePolicy.modify(afterFailure, {
+      const policy = afterFailureWith({
         onDiscard: ({ status }) => Effect.sync(() => seen.push([status, server.cancelled]))
       })
       expect(yield* textOf(yield* hedged(policy), server.url)).toBe("hedge")
@@ -342,7 +342,7 @@ describe("a policy's onDiscard", () => {
         if (request.headers[attemptHeader] !== undefined) response.end("hedge")
         else response.writeHead(503).write("half")
       })
-      const policy = HedgePolicy.modify(afterFailure, { onDiscard: () => Effect.die("no") })
+      const policy = afterFailureWith({ onDiscard: () => Effect.die("no") })
       expect(yield* textOf(yield* hedged(policy), server.url)).toBe("hedge")
       yield* server.until(({ cancelled }) => cancelled === 1)
     }).pipe(Effect.provide(undiciHttp1.layer), Effect.provide(Logger.remove(Logger.defaultLogger)))

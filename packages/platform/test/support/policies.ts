@@ -1,9 +1,10 @@
 import { HttpClient, type HttpClientResponse } from "@effect/platform"
 import { HttpHedge } from "@effect-hedge/platform"
-import { Effect } from "effect"
-import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Effect, type Exit } from "effect"
+import { type HedgeOutcome, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 
-type Policy = HedgePolicy.HedgePolicy<HttpClientResponse.HttpClientResponse, unknown>
+type Policy<A = unknown> = HedgePolicy.HedgePolicy<A, unknown>
+type Response = HttpClientResponse.HttpClientResponse
 
 /** Header by which servers of these tests tell hedges from primaries. */
 export const attemptHeader = "x-attempt"
@@ -19,8 +20,15 @@ export const afterFailure: Policy = HedgePolicy.make({
   throttle: unlimited
 })
 
+/** The same, and something more about responses. */
+export const afterFailureWith = (options: {
+  readonly classify?: (exit: Exit.Exit<Response, unknown>) => HedgeOutcome.HedgeOutcome
+  readonly onDiscard?: (response: Response) => Effect.Effect<void>
+}): Policy<Response> =>
+  HedgePolicy.make({ schedule: HedgeSchedule.onFailure, throttle: unlimited, ...options })
+
 /** The client in context, hedged, with attempts that a server can tell apart. */
-export const hedged = (policy: Policy, options: HttpHedge.Options = {}) =>
+export const hedged = (policy: Policy<Response>, options: HttpHedge.Options = {}) =>
   Effect.map(
     HttpClient.HttpClient,
     HttpHedge.withHedge({ policy, headers: { attempt: attemptHeader }, ...options })

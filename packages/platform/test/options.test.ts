@@ -1,0 +1,91 @@
+import { HttpClientError, HttpClientRequest } from "@effect/platform"
+import { describe, expect, it } from "@effect/vitest"
+import { HttpHedge } from "@effect-hedge/platform"
+import { Exit } from "effect"
+import { HedgeOutcome, HedgePolicy, HedgeSchedule } from "effect-hedge"
+
+const policy = HedgePolicy.make({ schedule: HedgeSchedule.fixed(10) })
+
+const errorOf = (make: () => unknown): unknown => {
+  try {
+    make()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+const baseUrl =
+  'an absolute http or https URL without query and fragment, such as "https://eu.example.com/api"'
+const header = 'the name of a header, such as "X-Attempt"'
+
+describe.each([
+  ["withHedge", (options: unknown) => HttpHedge.withHedge(options as never)],
+  ["layerWith", (options: unknown) => HttpHedge.layerWith(options as never)]
+] as const)("%s refuses options that make no sense", (_, make) => {
+  it.each([
+    ["policy", { policy: { schedule: HedgeSchedule.fixed(10) } }, "a policy made by HedgePolicy.make"],
+    ["replicas", { policy, replicas: [] }, "a list of at least one base URL"],
+    ["replicas", { policy, replicas: "https://eu.example.com" }, "a list of at least one base URL"],
+    ["replicas[1]", { policy, replicas: ["https://eu.example.com", "us.example.com"] }, baseUrl],
+    ["replicas[0]", { policy, replicas: ["/api"] }, baseUrl],
+    ["replicas[0]", { policy, replicas: ["ftp://eu.example.com"] }, baseUrl],
+    ["replicas[0]", { policy, replicas: ["https://eu.example.com?x=1"] }, baseUrl],
+    ["replicas[0]", { policy, replicas: [80] }, baseUrl],
+    ["credentials", { policy, credentials: "same-origin" }, '"include" or "omit"'],
+    ["idempotencyHeader", { policy, idempotencyHeader: "" }, header],
+    ["idempotencyHeader", { policy, idempotencyHeader: "Idempotency Key" }, header],
+    ["headers", { policy, headers: "X-Attempt" }, "an object"],
+    ["headers.attempt", { policy, headers: { attempt: "X-Attempt:" } }, header],
+    ["headers.callId", { policy, headers: { callId: 1 } }, header],
+    ["headers.deadline", { policy, headers: { deadline: "X\nDeadline" } }, header],
+    [
+      "headers.number",
+      { policy, headers: { number: "X-Attempt" } },
+      "one of the options attempt, callId, deadline"
+    ],
+    ["classify", { policy, classify: "Win" }, "a function from an Exit to a HedgeOutcome"],
+    ["eligible", { policy, eligible: true }, "a function from a request to true or false"],
+    ["replay", { policy, replay: true }, "a function from a request to the same request with its whole body"],
+    [
+      "replica",
+      { policy, replica: "https://eu.example.com" },
+      "one of the options policy, eligible, idempotencyHeader, classify, replicas, credentials, replay, headers"
+    ],
+    ["options", null, "an object"]
+  ] as const)("%s: %j", (field, options, allowed) => {
+    const error = errorOf(() => make(options))
+    expect(error).toBeInstanceOf(HedgePolicy.HedgePolicyError)
+    expect(error).toMatchObject({ _tag: "HedgePolicyError", field, allowed })
+  })
+
+  it("takes those that do", () => {
+    const options: HttpHedge.Options = {
+      eligible: () => true,
+      idempotencyHeader: "X-Request-Id",
+      classify: HttpHedge.fromExit,
+      replicas: ["https://eu.example.com", "http://127.0.0.1:8080/api/"],
+      credentials: "omit",
+      replay: (request) => request,
+      headers: { attempt: "X-Attempt", callId: "X-Call", deadline: "X-Time-Left" }
+    }
+    expect(errorOf(() => make({ ...options, policy }))).toBeUndefined()
+    expect(errorOf(() => make({ policy, replicas: undefined, headers: undefined }))).toBeUndefined()
+  })
+})
+
+describe("fromExit", () => {
+  const request = HttpClientRequest.get("http://127.0.0.1")
+  const requestError = (reason: "Transport" | "Encode" | "InvalidUrl") =>
+    Exit.fail(new HttpClientError.RequestError({ request, reason }))
+
+  it.each([
+    ["a transport error", requestError("Transport"), HedgeOutcome.nonFatal()],
+    ["a body that cannot be encoded", requestError("Encode"), HedgeOutcome.fatal()],
+    ["a URL that is none", requestError("InvalidUrl"), HedgeOutcome.fatal()],
+    ["an error of the user's", Exit.fail("no"), HedgeOutcome.nonFatal()],
+    ["a defect", Exit.die("no"), HedgeOutcome.fatal()]
+  ] as const)("%s", (_, exit, outcome) => {
+    expect(HttpHedge.fromExit(exit)).toEqual(outcome)
+  })
+})
