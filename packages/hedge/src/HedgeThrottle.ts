@@ -120,12 +120,18 @@ export class Default extends Context.Reference<Default>()("effect-hedge/HedgeThr
 /**
  * Takes a token for something that is not a hedge, a retry for example, and says whether there was one.
  *
+ * Let a schedule ask, after `recurs`, as here: it then asks for retries that are made. The `while` option of `Effect.retry` beside `times`
+ * would be charged once more for each call that gives up.
+ *
  * @example
- * import { Effect } from "effect"
+ * import { Effect, Schedule } from "effect"
  * import { HedgeThrottle } from "effect-hedge"
  *
  * const budget = HedgeThrottle.loadBudget({ extraLoad: 0.1 })
  * declare const call: Effect.Effect<string, Error>
- * export const retried = Effect.retry(call, { times: 2, while: () => HedgeThrottle.take(budget) })
+ * export const retried = Effect.retry(
+ *   call,
+ *   Schedule.recurs(2).pipe(Schedule.whileInputEffect(() => HedgeThrottle.take(budget)))
+ * )
  */
 export const take: (throttle: HedgeThrottle) => Effect.Effect<boolean> = internal.takeEffect
