@@ -146,8 +146,7 @@ export class Call {
     let next: Event | undefined = event
     while (this.turn(next)) next = this.queue.shift()
     this.busy = false
-    const now = this.host.now()
-    if (this.settled === undefined) this.alarm.set(this.nextAlarm(now), now)
+    if (this.settled === undefined) this.alarm.set(this.nextAlarm(this.host.now()))
     else if (this.running === 0 && this.discarding === 0) this.unwound()
   }
 
@@ -269,7 +268,7 @@ export class Call {
     this.stagger.restart(false)
     const surroundings = attemptContext(host.context, attempt, this.report?.attemptStarted(attempt, reason))
     const context = task.context?.(attempt, surroundings) ?? surroundings
-    attempt.refs = host.refsWith(context, index === 0 ? undefined : ["hedge.attempt", index])
+    attempt.refs = host.attemptRefs(context, index)
     attempt.fiber = host.start(task.attempt(attempt), attempt.refs)
     attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
   }

@@ -23,6 +23,7 @@ const close = (losers: Losers, policy: string, grace: Duration.Duration): Effect
     if (losers.unwinding.size === 0) return Effect.void
     const empty = Effect.async<void>((resume) => {
       losers.onEmpty = () => resume(Effect.void)
+      if (losers.unwinding.size === 0) losers.onEmpty()
     })
     return Effect.interruptible(Effect.timeoutOption(empty, grace)).pipe(
       Effect.flatMap((ended) =>

@@ -41,7 +41,7 @@ export const nowMillis = (clock: Clock.Clock): number =>
 // --- alarm ---------------------------------------------------------------------------------------------------------
 
 /** No timer can be set for longer: the platform's would fire at once. */
-const longestTimer = 2 ** 31 - 1
+export const longestTimer = 2 ** 31 - 1
 
 const ring = (alarm: Alarm): void => alarm.rung()
 
@@ -56,10 +56,10 @@ export class Alarm {
     private readonly target: { readonly onAlarm: () => void }
   ) {}
 
-  set(due: number, now: number): void {
+  set(due: number): void {
     if (due === this.due) return
     this.clear()
-    const millis = Math.max(0, due - now)
+    const millis = Math.max(0, due - nowMillis(this.host.clock))
     if (millis > longestTimer) return
     this.due = due
     if (this.host.live) {
@@ -68,12 +68,16 @@ export class Alarm {
     }
     const sleeper = this.host.start(this.host.clock.sleep(Duration.millis(millis)))
     this.sleeper = sleeper
-    sleeper.addObserver(() => {
+    const onWoken = () => {
       if (this.sleeper === sleeper) this.rung()
-    })
+    }
+    // a clock that does not sleep would ring within the ringing
+    if (sleeper.unsafePoll() === null) sleeper.addObserver(onWoken)
+    else this.host.yieldTo(onWoken)
   }
 
   rung(): void {
+    this.host.reach(this.due)
     this.due = Infinity
     this.timer = undefined
     this.sleeper = undefined
@@ -163,6 +167,9 @@ const refsWith = (
   return FiberRefs.unsafeMake(locals)
 }
 
+/** The log annotation of attempts 1, 2, … */
+const attemptAnnotation = "hedge.attempt"
+
 let depth = 0
 const deepest = 16
 
@@ -179,6 +186,7 @@ export class Host {
   readonly interruptible: boolean
   /** The FiberRefs that a fiber starts from which adds nothing to them. */
   readonly refs: FiberRefs.FiberRefs
+  private reached = 0
   private readonly flags: RuntimeFlags.RuntimeFlags
   private readonly shortcut: Shortcut | undefined
 
@@ -198,27 +206,27 @@ export class Host {
     this.refs = this.shortcut === undefined ? fiber.getFiberRefs() : this.shortcut.refsOf(fiber)
   }
 
+  /** The time of a call. When an alarm has rung, what it was set to has come, even if a clock's rounding says that it has not quite. */
   now(): number {
-    return nowMillis(this.clock)
+    return Math.max(this.reached, nowMillis(this.clock))
   }
 
-  /** A live timer may ring up to a millisecond early; waiting for the rest would cost another one. */
-  get timerSlack(): number {
-    return this.live ? 1 : 0
+  reach(time: number): void {
+    this.reached = time
   }
 
   /**
-   * FiberRefs with another context and, if one is given, a log annotation. Both count as written by the caller, so that a fiber which starts
-   * from them does not hand them on. (`Effect.annotateLogs` or `provideService` would put a region around the effect, at whose end an
+   * The FiberRefs of an attempt: its context, and for a hedge its number as a log annotation. Both count as written by the caller, so that the
+   * attempt does not hand them on. (`Effect.annotateLogs` or `provideService` would put a region around the attempt, at whose end an
    * interruption swallows a late success.)
    */
-  refsWith(context: AnyContext, annotation?: readonly [key: string, value: unknown]): FiberRefs.FiberRefs {
+  attemptRefs(context: AnyContext, index: number): FiberRefs.FiberRefs {
     const author = this.fiber.id()
-    if (annotation === undefined) return refsWith(this.refs, author, [[FiberRef.currentContext, context]])
+    if (index === 0) return refsWith(this.refs, author, [[FiberRef.currentContext, context]])
     const annotations = FiberRefs.getOrDefault(this.refs, FiberRef.currentLogAnnotations)
     return refsWith(this.refs, author, [
       [FiberRef.currentContext, context],
-      [FiberRef.currentLogAnnotations, HashMap.set(annotations, ...annotation)]
+      [FiberRef.currentLogAnnotations, HashMap.set(annotations, attemptAnnotation, index)]
     ])
   }
 
@@ -246,16 +254,36 @@ export class Host {
     return this.fiber.getFiberRef(FiberRef.interruptedCause)._tag !== "Empty"
   }
 
-  /** What `fiber` leaves in its parent: its FiberRefs, if one was written since it started from `refs`; never its context. */
+  /** What an attempt that started from `refs` leaves in its caller: its FiberRefs, if it wrote one; never what the engine gave it. */
   writtenRefs(fiber: AnyFiber, refs: FiberRefs.FiberRefs): FiberRefs.FiberRefs | undefined {
     const after = this.shortcut === undefined ? fiber.getFiberRefs() : this.shortcut.refsOf(fiber)
     if (after === refs) return undefined
+    const wrote = (ref: FiberRef.FiberRef<any>) => refs.locals.get(ref) !== after.locals.get(ref)
     let written = false
-    after.locals.forEach((stack, ref) => {
-      if (ref === FiberRef.currentContext || ref === FiberRef.currentRuntimeFlags) return
-      if (refs.locals.get(ref) !== stack) written = true
+    after.locals.forEach((_, ref) => {
+      if (ref !== FiberRef.currentContext && ref !== FiberRef.currentRuntimeFlags && wrote(ref))
+        written = true
     })
-    return written ? FiberRefs.delete(after, FiberRef.currentContext) : undefined
+    if (!written) return undefined
+    const own = FiberRefs.delete(after, FiberRef.currentContext)
+    if (!wrote(FiberRef.currentLogAnnotations)) return own
+    const annotations = FiberRefs.getOrDefault(after, FiberRef.currentLogAnnotations)
+    return FiberRefs.updateAs(own, {
+      fiberId: fiber.id(),
+      fiberRef: FiberRef.currentLogAnnotations,
+      value: this.withoutAttempt(annotations)
+    })
+  }
+
+  /** An attempt's annotations as its caller would have them. */
+  private withoutAttempt(annotations: HashMap.HashMap<string, unknown>): HashMap.HashMap<string, unknown> {
+    const before = HashMap.get(
+      FiberRefs.getOrDefault(this.refs, FiberRef.currentLogAnnotations),
+      attemptAnnotation
+    )
+    return before._tag === "Some"
+      ? HashMap.set(annotations, attemptAnnotation, before.value)
+      : HashMap.remove(annotations, attemptAnnotation)
   }
 
   /** Runs `f` in a later turn of the caller's scheduler. */

@@ -1,6 +1,6 @@
 import { type Effect, type Exit, type Fiber, ScheduleDecision, ScheduleIntervals } from "effect"
 import type { Call } from "./call.js"
-import { loopMeter } from "./runtime.js"
+import { longestTimer, loopMeter } from "./runtime.js"
 import { staggerOf } from "./schedule.js"
 
 /**
@@ -75,7 +75,7 @@ export class Stagger {
 
   /** The alarm has rung: `true` if the delay has passed and waiting input is to be read. */
   passed(now: number): boolean {
-    if (this.state !== "Timing" || this.remaining(now) > this.call.host.timerSlack) return false
+    if (this.state !== "Timing" || this.remaining(now) > 0) return false
     this.state = this.call.host.live ? "Reading" : "Due"
     return this.state === "Reading"
   }
@@ -83,14 +83,14 @@ export class Stagger {
   /** Waiting input has been read. If that took long, an answer may have come in meanwhile: the delay goes on. */
   inputRead(now: number): void {
     if (this.state !== "Reading") return
-    if (this.remaining(now) > this.call.host.timerSlack) this.state = "Timing"
+    if (this.remaining(now) > 0) this.state = "Timing"
     else this.leave("Due")
   }
 
   private begin(delay: number): void {
     // after a refusal a zero delay would spin: it waits for the next outcome (R3)
     if (!(delay > 0)) this.state = this.afterRefusal ? "Waiting" : "Due"
-    else if (delay === Infinity) this.state = "Waiting"
+    else if (delay > longestTimer) this.state = "Waiting"
     else {
       this.state = "Timing"
       this.delay = delay
