@@ -1,6 +1,7 @@
 import { Cause, Duration, Exit, type Tracer } from "effect"
 import type {
   AttemptEnded,
+  AttemptStarted,
   CallOutcome,
   DiscardReason,
   HedgeEvent,
@@ -11,51 +12,85 @@ import type {
 import type { Attempt } from "./attempt.js"
 import type { Call } from "./call.js"
 
-type WithoutBase<E> = E extends HedgeEvent ? Omit<E, "callId" | "policy" | "elapsed"> : never
-
-/** Tells the listeners of a call what happens. A call without listeners has no reporter, and makes no event. */
+/**
+ * Tells the listeners of a call what happens. A call without listeners has no reporter, and makes no event. (Each event is one literal: to
+ * spread what all have in common would cost more than all the rest of a call.)
+ */
 export class Reporter {
+  private readonly callId: string
+  private readonly policy: string
+
   constructor(
     private readonly call: Call,
     private readonly listeners: ReadonlyArray<Listener>
-  ) {}
+  ) {
+    this.callId = call.identity.callId
+    this.policy = call.policy.name
+  }
 
   callStarted(): void {
-    this.tell({ _tag: "CallStarted", caller: this.call.host.fiber })
+    const { callId, policy } = this
+    this.tell({
+      _tag: "CallStarted",
+      callId,
+      policy,
+      elapsed: Duration.zero,
+      caller: this.call.host.fiber
+    })
   }
 
   /** The span that a listener has opened for the attempt, if one did. */
-  attemptStarted(attempt: Attempt, reason: LaunchReason): Tracer.AnySpan | undefined {
-    const event = this.tell({ _tag: "AttemptStarted", attempt: attempt.index, reason })
+  attemptStarted({ index }: Attempt, reason: LaunchReason): Tracer.AnySpan | undefined {
+    const { callId, policy } = this
+    const event: AttemptStarted = {
+      _tag: "AttemptStarted",
+      callId,
+      policy,
+      elapsed: this.elapsed(),
+      attempt: index,
+      reason
+    }
+    this.tell(event)
     let span: Tracer.AnySpan | undefined
     for (const listener of this.listeners) {
+      if (listener.spanOf === undefined) continue
       this.guard(() => {
-        span ??= listener.spanOf?.(event as never)
+        span ??= listener.spanOf?.(event)
       })
     }
     return span
   }
 
-  attemptEnded(attempt: Attempt, outcome: AttemptEnded["outcome"], exit: Exit.Exit<unknown, unknown>): void {
+  attemptEnded(
+    { index, interrupted, interruptedAt, startedAt }: Attempt,
+    outcome: AttemptEnded["outcome"],
+    exit: Exit.Exit<unknown, unknown>
+  ): void {
+    const { callId, policy } = this
     const now = this.call.host.now()
-    const until = attempt.interrupted === undefined ? now : attempt.interruptedAt
+    const until = interrupted === undefined ? now : interruptedAt
     this.tell({
       _tag: "AttemptEnded",
-      attempt: attempt.index,
+      callId,
+      policy,
+      elapsed: this.elapsed(),
+      attempt: index,
       outcome,
       exit,
-      ran: Duration.millis(until - attempt.startedAt),
+      ran: Duration.millis(until - startedAt),
       unwind: Duration.millis(now - until),
-      interrupted: attempt.interrupted
+      interrupted
     })
   }
 
   suppressed(attempt: number, reason: SuppressionReason, throttle: string | undefined): void {
-    this.tell({ _tag: "HedgeSuppressed", attempt, reason, throttle })
+    const { callId, policy } = this
+    this.tell({ _tag: "HedgeSuppressed", callId, policy, elapsed: this.elapsed(), attempt, reason, throttle })
   }
 
-  discarded(attempt: Attempt, reason: DiscardReason): void {
-    this.tell({ _tag: "Discarded", attempt: attempt.index, reason })
+  discarded({ index }: Attempt, reason: DiscardReason): void {
+    const { callId, policy } = this
+    this.tell({ _tag: "Discarded", callId, policy, elapsed: this.elapsed(), attempt: index, reason })
   }
 
   callEnded(
@@ -63,25 +98,32 @@ export class Reporter {
     winner: number | undefined,
     result: Exit.Exit<unknown, unknown> | undefined
   ): void {
+    const { callId, policy } = this
     const { attempts, host, throttle } = this.call
-    const exit = result ?? Exit.interrupt(host.fiber.id())
-    const rejected = new Map<number, Exit.Exit<unknown, unknown>>()
-    for (const { index, outcome, exit } of attempts) {
-      if (outcome === "NonFatal" && exit !== undefined) rejected.set(index, exit)
-    }
     let tokens: number | undefined
     this.guard(() => {
       tokens = throttle.tokens?.(host.now())
     })
-    this.tell({ _tag: "CallEnded", outcome, winner, exit, attempts: attempts.length, rejected, tokens })
+    this.tell({
+      _tag: "CallEnded",
+      callId,
+      policy,
+      elapsed: this.elapsed(),
+      outcome,
+      winner,
+      exit: result ?? Exit.interrupt(host.fiber.id()),
+      attempts: attempts.length,
+      rejected: rejectedOf(attempts),
+      tokens
+    })
   }
 
-  private tell(event: WithoutBase<HedgeEvent>): HedgeEvent {
-    const { call } = this
-    const elapsed = Duration.millis(call.host.now() - call.startedAt)
-    const full = { ...event, callId: call.identity.callId, policy: call.policy.name, elapsed } as HedgeEvent
-    for (const listener of this.listeners) this.guard(() => listener.onEvent(full))
-    return full
+  private elapsed(): Duration.Duration {
+    return Duration.millis(this.call.host.now() - this.call.startedAt)
+  }
+
+  private tell(event: HedgeEvent): void {
+    for (const listener of this.listeners) this.guard(() => listener.onEvent(event))
   }
 
   private guard(f: () => void): void {
@@ -91,4 +133,12 @@ export class Reporter {
       this.call.logFailure(Cause.die(defect))
     }
   }
+}
+
+const rejectedOf = (attempts: ReadonlyArray<Attempt>): ReadonlyMap<number, Exit.Exit<unknown, unknown>> => {
+  const rejected = new Map<number, Exit.Exit<unknown, unknown>>()
+  for (const { index, outcome, exit } of attempts) {
+    if (outcome === "NonFatal" && exit !== undefined) rejected.set(index, exit)
+  }
+  return rejected
 }
