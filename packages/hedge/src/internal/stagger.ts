@@ -97,6 +97,9 @@ export class Stagger {
       if (this.call.host.live) {
         loopMeter.watch()
         this.stuckBefore = loopMeter.stuckMillis(this.from)
+      } else if (this.remaining(this.call.host.now()) <= 0) {
+        // the schedule took longer to answer than its own delay
+        this.state = "Due"
       }
     }
   }
