@@ -239,6 +239,7 @@ describe("C53: a caller that is interrupted", () => {
           schedule,
           throttle,
           onDiscard: (value) => account.onDiscard(value as string),
+          // a loser's end that the closing layer does not notice would let it wait for ever
           loserGrace: Duration.infinity
         })
       )
