@@ -1,4 +1,4 @@
-import { Cause, type Context, Duration, Effect, Exit } from "effect"
+import { Cause, Duration, Effect, Exit } from "effect"
 import type { CallOutcome, DiscardReason, InterruptReason, LaunchReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { HedgeState } from "../HedgeSchedule.js"
@@ -13,6 +13,7 @@ import { Reporter } from "./reporter.js"
 import { Alarm, afterPendingInput, flatExit, type Host } from "./runtime.js"
 import { Stagger, type Step } from "./stagger.js"
 import { attemptContext, enclosingAttempt, listenersOf, restrictionOf, throttleOf } from "./surroundings.js"
+import { type AnyExit, disposalOf, type Task } from "./task.js"
 
 const interruptReasons: Record<CallOutcome, InterruptReason> = {
   Win: "Lost",
@@ -21,19 +22,6 @@ const interruptReasons: Record<CallOutcome, InterruptReason> = {
   DeadlineExceeded: "DeadlineExceeded",
   Interrupted: "CallerInterrupted",
   Defect: "Defect"
-}
-
-type AnyExit = Exit.Exit<unknown, unknown>
-
-/** What a call runs: an effect per attempt, and who releases or adopts what its exit holds. */
-export interface Task {
-  readonly attempt: (attempt: Attempt) => Effect.Effect<AnyExit>
-  /** What the attempt finds in its context besides. */
-  readonly context?: (attempt: Attempt, context: Context.Context<never>) => Context.Context<never>
-  /** The attempt has ended, and its exit will not be the result. */
-  readonly release?: (attempt: Attempt, exit: AnyExit) => Effect.Effect<void>
-  /** The attempt's exit is the result, and the caller takes it. */
-  readonly adopt?: (attempt: Attempt) => Effect.Effect<void>
 }
 
 /** What the loop is told (R14). */
@@ -53,7 +41,7 @@ const yielded: Event = { _tag: "Yielded" }
 
 const launchesPerTurn = 16
 
-const tellInputRead = (call: Call): void => call.onInputRead()
+const tellInputRead = (call: Call): void => call.tell(inputRead)
 
 /**
  * One call, from its primary's launch until its last attempt has unwound.
@@ -128,15 +116,7 @@ export class Call {
     this.tell(alarmRang)
   }
 
-  onInputRead(): void {
-    this.tell(inputRead)
-  }
-
-  onStepped(exit: Exit.Exit<Step>, wall: number): void {
-    this.tell({ _tag: "Stepped", exit, wall })
-  }
-
-  private tell(event: Event): void {
+  tell(event: Event): void {
     if (this.busy) {
       this.queue.push(event)
       return
@@ -200,6 +180,21 @@ export class Call {
       if (attempt.outcome === undefined && this.timeoutOf(attempt) <= now) this.onAttemptTimeout(attempt, now)
     }
     if (this.stagger.passed(now)) afterPendingInput(tellInputRead, this)
+  }
+
+  private timeoutOf(attempt: Attempt): number {
+    return attempt.startedAt + this.policy.attemptTimeoutMillis
+  }
+
+  /** When the next thing is due that nobody will tell of. */
+  private nextAlarm(now: number): number {
+    let due = Math.min(this.deadlineAt, this.stagger.endsAt(now))
+    if (this.pushbackUntil > now) due = Math.min(due, this.pushbackUntil)
+    if (this.policy.attemptTimeoutMillis === Infinity) return due
+    for (const attempt of this.attempts) {
+      if (attempt.outcome === undefined) due = Math.min(due, this.timeoutOf(attempt))
+    }
+    return due
   }
 
   /** Before a timer is acted on, attempts that have ended are handled. */
@@ -397,18 +392,11 @@ export class Call {
   // --- what cannot be the result (R8) --------------------------------------------------------------------------------
 
   private discard(attempt: Attempt, exit: AnyExit, reason: DiscardReason): void {
-    const { onDiscard } = this.policy
-    const { release } = this.task
     if (exit._tag === "Success") this.report?.discarded(attempt, reason)
-    const discarding =
-      exit._tag === "Success" && onDiscard !== undefined
-        ? Effect.suspend(() => onDiscard(exit.value as never) as Effect.Effect<void>)
-        : Effect.void
-    const releasing = release === undefined ? Effect.void : release(attempt, exit)
-    if (discarding === Effect.void && releasing === Effect.void) return
+    const disposal = disposalOf(this.policy, this.task, attempt, exit)
+    if (disposal === undefined) return
     this.discarding += 1
-    const disposal = this.host.start(Effect.ensuring(discarding, releasing))
-    disposal.addObserver((ended) => this.tell({ _tag: "DiscardEnded", exit: ended }))
+    this.host.start(disposal).addObserver((ended) => this.tell({ _tag: "DiscardEnded", exit: ended }))
   }
 
   private onDiscardEnded(exit: Exit.Exit<void>): void {
@@ -455,19 +443,5 @@ export class Call {
       if (this.running === 0 && this.discarding === 0) resume(Effect.void)
       else this.onUnwound = () => resume(Effect.void)
     })
-  }
-  private timeoutOf(attempt: Attempt): number {
-    return attempt.startedAt + this.policy.attemptTimeoutMillis
-  }
-
-  /** When the next thing is due that nobody will tell of. */
-  private nextAlarm(now: number): number {
-    let due = Math.min(this.deadlineAt, this.stagger.endsAt(now))
-    if (this.pushbackUntil > now) due = Math.min(due, this.pushbackUntil)
-    if (this.policy.attemptTimeoutMillis === Infinity) return due
-    for (const attempt of this.attempts) {
-      if (attempt.outcome === undefined) due = Math.min(due, this.timeoutOf(attempt))
-    }
-    return due
   }
 }

@@ -1,10 +1,11 @@
 import { Context, Effect, Scope } from "effect"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import { DefaultPolicy, type Service } from "../HedgePolicy.js"
-import { Call, type Task } from "./call.js"
+import { Call } from "./call.js"
 import { type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
 import { Hedging } from "./surroundings.js"
+import type { Task } from "./task.js"
 
 type AnyEffect = Effect.Effect<unknown, unknown, never>
 type Input = Parameters<typeof fromInput>[0]

@@ -54,7 +54,7 @@ export class Stagger {
     const step = schedule.step(wall, call.stateOf(now), this.scheduleState) as Effect.Effect<Step>
     const stepper = call.host.start(step)
     this.stepper = stepper
-    stepper.addObserver((exit) => call.onStepped(exit, wall))
+    stepper.addObserver((exit) => call.tell({ _tag: "Stepped", exit, wall }))
   }
 
   /** The schedule has answered a question that was asked at `wall`. */

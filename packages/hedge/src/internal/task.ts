@@ -1,0 +1,29 @@
+import { type Context, Effect, type Exit } from "effect"
+import type { Attempt } from "./attempt.js"
+import type { EnginePolicy } from "./policy.js"
+
+export type AnyExit = Exit.Exit<unknown, unknown>
+
+/** What a call runs: an effect per attempt, and who releases or adopts what its exit holds. */
+export interface Task {
+  readonly attempt: (attempt: Attempt) => Effect.Effect<AnyExit>
+  /** What the attempt finds in its context besides. */
+  readonly context?: (attempt: Attempt, context: Context.Context<never>) => Context.Context<never>
+  /** The attempt has ended, and its exit will not be the result. */
+  readonly release?: (attempt: Attempt, exit: AnyExit) => Effect.Effect<void>
+  /** The attempt's exit is the result, and the caller takes it. */
+  readonly adopt?: (attempt: Attempt) => Effect.Effect<void>
+}
+
+/** What is to be done about an exit that cannot be the result, if anything is: its value is discarded, then its scope released (R8). */
+export const disposalOf = (
+  { onDiscard }: EnginePolicy,
+  { release }: Task,
+  attempt: Attempt,
+  exit: AnyExit
+): Effect.Effect<void> | undefined => {
+  const releasing = release?.(attempt, exit)
+  if (onDiscard === undefined || exit._tag === "Failure") return releasing
+  const discarding = Effect.suspend(() => onDiscard(exit.value as never) as Effect.Effect<void>)
+  return releasing === undefined ? discarding : Effect.ensuring(discarding, releasing)
+}
