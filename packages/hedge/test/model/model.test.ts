@@ -1,0 +1,67 @@
+/**
+ * The real engine against the reference model, on random scripts.
+ *
+ * `MODEL_RUNS` sets how many, `MODEL_SEED` another seed. A failure prints the seed, the shrunk script and how the two traces differ.
+ */
+import { FastCheck } from "effect"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { runModel } from "./model.js"
+import { runEngine } from "./run.js"
+import { type Script, script } from "./script.js"
+import { render } from "./trace.js"
+
+const runs = Number(process.env.MODEL_RUNS ?? 3000)
+const seed = Number(process.env.MODEL_SEED ?? 20_260_101)
+
+const { setTimeout: realSetTimeout, clearTimeout: realClearTimeout } = globalThis
+
+beforeAll(() => {
+  // TestClock waits for several timers of no delay at each wake; Node makes each of them a millisecond
+  const immediates = new Set<unknown>()
+  globalThis.setTimeout = ((f: () => void, millis: number, ...args: ReadonlyArray<unknown>) => {
+    if (millis !== 0) return (realSetTimeout as any)(f, millis, ...args)
+    const handle = setImmediate(() => {
+      immediates.delete(handle)
+      f()
+    })
+    immediates.add(handle)
+    return handle
+  }) as never
+  globalThis.clearTimeout = ((handle: never) =>
+    immediates.delete(handle) ? clearImmediate(handle) : realClearTimeout(handle)) as never
+})
+
+afterAll(() => {
+  globalThis.setTimeout = realSetTimeout
+  globalThis.clearTimeout = realClearTimeout
+})
+
+/** Both traces as one text: lines of the model only start with `-`, of the engine only with `+`. */
+const difference = (model: ReadonlyArray<string>, engine: ReadonlyArray<string>): string => {
+  const [line, ...rest] = model
+  if (line === undefined) return engine.map((other) => `+ ${other}`).join("\n")
+  if (line === engine[0]) return `  ${line}\n${difference(rest, engine.slice(1))}`
+  const found = engine.indexOf(line)
+  if (found < 0) return `- ${line}\n${difference(rest, engine)}`
+  return `+ ${engine[0]}\n${difference(model, engine.slice(1))}`
+}
+
+const report = (details: FastCheck.RunDetails<[Script]>): string =>
+  [
+    `failed after ${details.numRuns} scripts and ${details.numShrinks} shrinks; MODEL_SEED=${details.seed}`,
+    JSON.stringify(details.counterexample?.[0]),
+    details.error
+  ].join("\n")
+
+test("the engine does what the reference model says, on any script", { timeout: 600_000 }, async () => {
+  const details = await FastCheck.check(
+    FastCheck.asyncProperty(script, async (script) => {
+      const { traces, coincidence, instants } = runModel(script)
+      FastCheck.pre(!coincidence && instants < 200)
+      const [model, engine] = [render(traces), render(await runEngine(script))]
+      if (model.join() !== engine.join()) throw new Error(difference(model, engine))
+    }),
+    { seed, numRuns: runs }
+  )
+  if (details.failed) expect.fail(report(details))
+})
