@@ -163,9 +163,6 @@ the(Hedge.hedgeWith((attempt) => Effect.succeed(attempt.index), { schedule: clos
   Effect.Effect<number>
 >()
 the(Hedge.hedgeWith(plain)((attempt) => Effect.succeed(attempt.index))).is<Effect.Effect<number>>()
-the(Hedge.hedgeWith({ schedule: closed })((attempt) => Effect.succeed(attempt.callId))).is<
-  Effect.Effect<string>
->()
 // @ts-expect-error a policy that judges books cannot judge numbers
 Hedge.hedgeWith((attempt) => Effect.succeed(attempt.index), ofBooks)
 
