@@ -17,6 +17,16 @@ export const joinDurations = (words: ReadonlyArray<string>): ReadonlyArray<strin
   return joined
 }
 
+/** Makes `--where=status=200` two words: the parser takes a value with an equals sign in it only so. */
+export const splitValues = (declared: Declared, words: ReadonlyArray<string>): ReadonlyArray<string> =>
+  words.flatMap((word) => {
+    const [, option = "", value] = /^--([^=]+)=(.*)$/s.exec(word) ?? []
+    const declaration = declared[option]
+    return value === undefined || declaration === undefined || Options.isBool(declaration)
+      ? [word]
+      : [`--${option}`, value]
+  })
+
 /** An option as its command declares it, by its name without the dashes. */
 export type Declared = Readonly<Record<string, Options.Options<unknown>>>
 

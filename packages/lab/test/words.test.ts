@@ -1,7 +1,7 @@
 import { Options } from "@effect/cli"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
-import { check, joinDurations } from "../src/words.js"
+import { check, joinDurations, splitValues } from "../src/words.js"
 
 const declared = { rate: Options.optional(Options.text("rate")), burst: Options.boolean("burst") }
 
@@ -12,6 +12,16 @@ describe("words of a command line", () => {
   it("a number and a unit of time become one", () => {
     expect(joinDurations(["--delay", "80", "millis", "--burst"])).toEqual(["--delay", "80 millis", "--burst"])
     expect(joinDurations(["--delay", "80ms", "--rate", "5"])).toEqual(["--delay", "80ms", "--rate", "5"])
+  })
+
+  it("an option and its value may be one word, whatever is in the value", () => {
+    expect(splitValues(declared, ["a.log", "--rate=x=5", "--burst=true", "--rate"])).toEqual([
+      "a.log",
+      "--rate",
+      "x=5",
+      "--burst=true",
+      "--rate"
+    ])
   })
 
   it("an option that does not exist is named", () => {

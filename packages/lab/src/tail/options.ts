@@ -1,6 +1,16 @@
 /** From what a user typed to settings, or to an error that names the option, the value and what is allowed. */
-import { Duration, Either, Option } from "effect"
-import { OptionError } from "../optionError.js"
+import { Either, Option } from "effect"
+import {
+  above,
+  between,
+  duration,
+  fail,
+  number,
+  type Parsed,
+  parse,
+  refuse,
+  wholeNumber
+} from "../optionValues.js"
 import type { Latency, Range, Settings, Target } from "./settings.js"
 
 /** The options as typed; a flag that was not given is absent. */
@@ -24,8 +34,6 @@ export interface Raw {
   readonly slowFactor: Option.Option<string>
   readonly keepsWorking: boolean
 }
-
-type Parsed<A> = Either.Either<A, OptionError>
 
 /** A cold burst is measured this often; a load at a rate, long enough by itself, once. */
 const burstRounds = 3
@@ -137,77 +145,6 @@ const latency = (raw: Raw): Parsed<Latency> =>
     }
   })
 
-interface Bounds {
-  readonly holds: (n: number) => boolean
-  readonly allowed: string
-}
-
-const between = (min: number, max: number): Bounds => ({
-  holds: (n) => n >= min && n <= max,
-  allowed: `must be a number from ${count(min)} to ${count(max)}`
-})
-
-const above = (min: number, max: number): Bounds => ({
-  holds: (n) => n > min && n <= max,
-  allowed: `must be a number above ${count(min)} and at most ${count(max)}`
-})
-
-const number = (
-  option: string,
-  typed: Option.Option<string>,
-  otherwise: number,
-  bounds: Bounds
-): Parsed<number> =>
-  parse(option, typed, otherwise, bounds.allowed, (text) => {
-    const n = text.trim() === "" ? Number.NaN : Number(text)
-    return bounds.holds(n) ? n : undefined
-  })
-
-const wholeNumber = (
-  option: string,
-  typed: Option.Option<string>,
-  otherwise: number,
-  min: number,
-  max: number
-): Parsed<number> =>
-  number(option, typed, otherwise, {
-    holds: (n) => Number.isInteger(n) && n >= min && n <= max,
-    allowed: `must be a whole number from ${count(min)} to ${count(max)}`
-  })
-
-const units: Readonly<Record<string, Duration.Unit>> = {
-  "": "millis",
-  ms: "millis",
-  s: "seconds",
-  m: "minutes",
-  min: "minutes"
-}
-
-const maxDurationMs = 3_600_000
-
-const duration = (
-  option: string,
-  typed: Option.Option<string>,
-  otherwise: number,
-  min: number
-): Parsed<number> =>
-  parse(
-    option,
-    typed,
-    otherwise,
-    `must be a duration from ${min} ms to 1 hour, such as 80, 80ms or "80 millis"`,
-    (text) => {
-      const [, amount, unit = ""] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/.exec(text) ?? []
-      if (amount === undefined) return undefined
-      const decoded = Duration.decodeUnknown(`${amount} ${units[unit] ?? unit}`)
-      return decoded.pipe(
-        Option.map(Duration.toMillis),
-        Option.filter((ms) => ms >= min && ms <= maxDurationMs),
-        Option.getOrUndefined
-      )
-    }
-  )
-
 const range = (option: string, typed: Option.Option<string>, otherwise: Range): Parsed<Range> =>
   parse(
     option,
@@ -220,29 +157,6 @@ const range = (option: string, typed: Option.Option<string>, otherwise: Range): 
       return parsed.min <= parsed.max && parsed.max <= 60_000 ? parsed : undefined
     }
   )
-
-const parse = <A>(
-  option: string,
-  typed: Option.Option<string>,
-  otherwise: A,
-  allowed: string,
-  read: (text: string) => A | undefined
-): Parsed<A> =>
-  Option.match(typed, {
-    onNone: () => Either.right(otherwise),
-    onSome: (text) => {
-      const value = read(text)
-      return value === undefined ? fail(option, text, allowed) : Either.right(value)
-    }
-  })
-
-const refuse = (option: string, typed: Option.Option<string>, why: string): Parsed<void> =>
-  Option.match(typed, { onNone: () => Either.void, onSome: (text) => fail(option, text, why) })
-
-const fail = (option: string, value: string | undefined, allowed: string) =>
-  Either.left(new OptionError({ option, value, allowed }))
-
-const count = (n: number): string => n.toLocaleString("en-US")
 
 const camelCase = <S extends string>(option: S) =>
   option.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()) as CamelCase<S>
