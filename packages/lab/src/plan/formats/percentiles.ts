@@ -1,0 +1,97 @@
+/** Percentiles that a tool printed: the full spectrum of HdrHistogram and wrk2, or the few of wrk. */
+import { type Format, type Head, NoLatency, type Piece } from "../format.js"
+import { milliseconds } from "../unit.js"
+import * as Columns from "./columns.js"
+
+export const coarse =
+  "percentiles: the record holds a few percentiles and not the latencies; between them they are taken to lie evenly"
+
+/** Pieces between percentiles, evenly filled. */
+export const between = (
+  min: number,
+  steps: ReadonlyArray<{ readonly p: number; readonly ms: number }>,
+  total: number
+): ReadonlyArray<Piece> =>
+  steps
+    .map(({ ms, p }, i) => {
+      const before = steps[i - 1] ?? { p: 0, ms: Math.min(min, ms) }
+      return { from: before.ms, to: ms, count: Math.round(total * p) - Math.round(total * before.p) }
+    })
+    .filter(({ count }) => count > 0)
+
+const spectrum = /^\s*"?\s*(\d+(?:\.\d+)?)"?[\s,]+([01](?:\.\d+)?)[\s,]+(\d+)(?:[\s,]+|$)/
+const spectrumHead = /Value.*Percentile.*TotalCount/
+const share = /^\s*(\d+(?:\.\d+)?)%\s+(\d+(?:\.\d+)?[a-zµμ]+)\s*$/
+const requests = /^\s*(\d+) requests in /
+
+const isSpectrum = ({ text }: Head): boolean => spectrumHead.test(text)
+const isWrk = ({ text }: Head): boolean => /Running \S+ test @/.test(text)
+
+/** Cumulative counts at the values of an HdrHistogram: each is as exact as the histogram was. */
+export const hgrm: Format = {
+  name: "hgrm",
+  recognise: isSpectrum,
+  open: (head, ask, sink) => {
+    const column = { ...Columns.named(ask, "Value", "ms"), isAssumed: ask.unit === undefined && !isWrk(head) }
+    Columns.refuseUnless(ask.column === undefined || ask.column === column.name, ask, [column.name])
+    let isInside = false
+    let spectra = 0
+    let before = 0
+    const pieces: Array<Piece> = []
+    return {
+      title: isWrk(head) ? "wrk2's percentile spectrum" : "HdrHistogram percentiles",
+      split: "lines",
+      column,
+      take: (line) => {
+        if (spectrumHead.test(line)) {
+          isInside = ++spectra === 1
+          return
+        }
+        const [, value, , total] = spectrum.exec(line) ?? []
+        if (!isInside || value === undefined) return
+        const ms = milliseconds(value, column.unit)!
+        if (Number(total) > before) pieces.push({ from: ms, to: ms, count: Number(total) - before })
+        before = Math.max(before, Number(total))
+      },
+      end: () => sink.counted({ field: () => undefined }, pieces),
+      notes: () =>
+        spectra > 1 ? ["spectra: the file holds several percentile spectra; the first is used"] : []
+    }
+  }
+}
+
+/** With or without the spectrum. */
+export const wrk: Format = {
+  name: "wrk2",
+  recognise: isWrk,
+  open: (head, ask, sink) => {
+    if (isSpectrum(head)) return hgrm.open(head, ask, sink)
+    if (!isWrk(head)) throw new NoLatency("is no output of wrk or wrk2")
+    let total = 0
+    const steps: Array<{ p: number; ms: number }> = []
+    return {
+      title: "wrk's percentiles",
+      split: "lines",
+      column: { name: "Latency Distribution", unit: "ms" },
+      take: (line) => {
+        const [, percent, time] = share.exec(line) ?? []
+        const ms = milliseconds(time, "ms")
+        const isNext = steps.every(({ p }) => p < Number(percent) / 100)
+        if (percent !== undefined && ms !== undefined && isNext) steps.push({ p: Number(percent) / 100, ms })
+        total = Number(requests.exec(line)?.[1] ?? total)
+      },
+      end: () => {
+        if (steps.length === 0) throw new NoLatency("wrk prints percentiles only with --latency")
+        sink.counted({ field: () => undefined }, beyondLast(steps, total))
+      },
+      notes: () => [coarse]
+    }
+  }
+}
+
+/** What is above the last percentile is known to be above it, and no more. */
+const beyondLast = (steps: ReadonlyArray<{ readonly p: number; readonly ms: number }>, total: number) => {
+  const last = steps[steps.length - 1]!
+  const rest = total - Math.round(total * last.p)
+  return [...between(0, steps, total), ...(rest > 0 ? [{ from: last.ms, to: Infinity, count: rest }] : [])]
+}

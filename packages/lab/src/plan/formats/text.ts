@@ -1,0 +1,93 @@
+/** Lines of text: a number on each, or words among which one is the latency, or `name=value`. */
+import type { Ask, Column, Format, Head } from "../format.js"
+import { NoLatency } from "../format.js"
+import { instantOf } from "../instant.js"
+import { known, likeliest } from "../names.js"
+import { failureOf, statusOf } from "../outcome.js"
+import { routeOf } from "../route.js"
+import { milliseconds } from "../unit.js"
+import * as Columns from "./columns.js"
+
+/** The whole line, as the name of a column. */
+const line = "line"
+
+const pair = /([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|\S*)/g
+
+const pairsOf = (text: string): ReadonlyMap<string, string> =>
+  new Map(Array.from(text.matchAll(pair), ([, name = "", value = ""]) => [name, value.replace(/^"|"$/g, "")]))
+
+const wordsOf = (text: string): ReadonlyArray<string> => text.trim().split(/\s+/)
+
+export const text: Format = {
+  name: "text",
+  recognise: () => true,
+  open: (head, ask, sink) => {
+    const column = columnOf(head, ask)
+    const isPlain = column.name === line && ask.key === undefined && ask.where.length === 0
+    return {
+      title: "text",
+      split: "lines",
+      column,
+      take: (text, number) => {
+        if (isPlain) return sink.row({ field: () => text }, text, number)
+        const pairs = pairsOf(text)
+        const words = wordsOf(text)
+        const field = (name: string) =>
+          name === line
+            ? text
+            : (pairs.get(name) ?? (/^\d+$/.test(name) ? words[Number(name) - 1] : undefined))
+        const first = (names: ReadonlyArray<string>) =>
+          pairs.get(names.find((name) => name !== column.name && pairs.has(name)) ?? "")
+        const route = first(known.route)
+        sink.row(
+          {
+            field,
+            status: statusOf(first(known.status)),
+            failure: failureOf(first(known.error)),
+            at: instantOf(first(known.at)),
+            route: route === undefined ? undefined : () => routeOf(route)
+          },
+          text,
+          number
+        )
+      }
+    }
+  }
+}
+
+const columnOf = ({ lines }: Head, ask: Ask): Column => {
+  if (ask.column !== undefined) return Columns.guessed(ask, ask.column)
+  const isMost = (count: number) => count * 2 > lines.length
+  const withUnits = lines.filter((text) => /[a-zµμ]$/i.test(text.trim())).length
+  if (isMost(lines.filter((text) => milliseconds(text.trim(), "ms") !== undefined).length)) {
+    return { ...Columns.guessed(ask, line), ...(isMost(withUnits) ? { isAssumed: false } : {}) }
+  }
+  const pairs = lines.map(pairsOf)
+  const names = likeliest(Array.from(new Set(pairs.flatMap((each) => Array.from(each.keys())))))
+  const [best, ...others] = names.filter((name) =>
+    isMost(pairs.filter((each) => milliseconds(each.get(name), "ms") !== undefined).length)
+  )
+  if (best !== undefined) return Columns.guessed(ask, best, others)
+  const numeric = numericWords(lines)
+  const [only, ...more] = numeric
+  if (only === undefined) {
+    // one line in many may still be a latency: reading on will tell
+    if (lines.some((text) => milliseconds(text.trim(), "ms") !== undefined)) return Columns.guessed(ask, line)
+    throw new NoLatency()
+  }
+  if (more.length > 0)
+    throw Columns.ambiguous(numeric.map(({ first, name }) => `${name} (${first} at first)`))
+  return Columns.guessed(ask, only.name)
+}
+
+/** Words that are numbers in most lines and that differ, and no moments, by their place in the line. */
+const numericWords = (lines: ReadonlyArray<string>) => {
+  const rows = lines.map(wordsOf)
+  const width = Math.max(0, ...rows.map((words) => words.length))
+  return Array.from({ length: Math.min(width, 50) }, (_, i) => i).flatMap((i) => {
+    const values = rows.flatMap((words) => milliseconds(words[i], "ms") ?? [])
+    return values.length * 2 > rows.length && Columns.mayBeLatencies(values)
+      ? [{ name: String(i + 1), first: rows[0]?.[i] }]
+      : []
+  })
+}

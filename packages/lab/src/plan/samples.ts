@@ -1,0 +1,214 @@
+/**
+ * Latencies as they come in, in bounded memory: the first million are kept with their time, key and pair, those after them
+ * only counted in fine buckets.
+ */
+import * as Distribution from "./distribution.js"
+import type { Piece } from "./format.js"
+import * as Histogram from "./histogram.js"
+import { copyOf } from "./route.js"
+
+/** So many are kept one by one. */
+export const mostKept = 2 ** 20
+
+/** So many keys are told apart; and so many once latencies are only counted. */
+const mostKeys = 10_000
+const mostCountedKeys = 64
+
+/** What the keys are called that there is no room for. */
+export const otherKeys = "(others)"
+
+/** Latencies of one key, or of all. */
+export interface Group {
+  readonly key: string | undefined
+  readonly distribution: Distribution.Distribution
+  /** Those that were kept one by one. */
+  readonly ordered: Ordered | undefined
+}
+
+export interface Ordered {
+  /** In the order of time; of the record, if it has no times. */
+  readonly values: Float64Array
+  /** The latency of the second copy of each, if pairs were asked for. */
+  readonly seconds: Float64Array | undefined
+  readonly isTimed: boolean
+}
+
+export interface Samples {
+  readonly add: (
+    ms: number,
+    key: string | undefined,
+    at: number | undefined,
+    second: number | undefined
+  ) => void
+  readonly addPieces: (pieces: ReadonlyArray<Piece>, key: string | undefined) => void
+  readonly count: () => number
+  /** All of them, and by key: the most frequent first. */
+  readonly finish: () => { readonly all: Group; readonly byKey: ReadonlyArray<Group> }
+}
+
+export const make = (limit: number = mostKept): Samples => {
+  const keys = new Map<string, number>()
+  const values = growing(Float64Array)
+  const times = growing(Float64Array)
+  const seconds = growing(Float64Array)
+  const keyOf = growing(Uint32Array)
+  const pieces = new Map<number, Array<Piece>>()
+  let counted: Counted | undefined
+  let total = 0
+  let isTimed = true
+  let isPaired = true
+
+  const idOf = (name = ""): number => {
+    const known = keys.get(name)
+    if (known !== undefined) return known
+    const key = keys.size < mostKeys ? copyOf(name) : otherKeys
+    const id = keys.get(key) ?? keys.size
+    keys.set(key, id)
+    return id
+  }
+
+  const finish = () => {
+    const order = isTimed ? inOrder(times.used()) : undefined
+    const inTime = (array: Float64Array) =>
+      order === undefined ? array : array.map((_, i) => array[order[i]!]!)
+    const ordered: Ordered = {
+      values: inTime(values.used()),
+      seconds: isPaired && total > 0 ? inTime(seconds.used()) : undefined,
+      isTimed
+    }
+    const ids = keyOf.used()
+    const idsInTime = order === undefined ? ids : ids.map((_, i) => ids[order[i]!]!)
+    const names = Array.from(keys.keys())
+    const groups = names.map((key, id): Group => {
+      const own = names.length === 1 ? ordered : only(ordered, (i) => idsInTime[i] === id)
+      return group(
+        key,
+        own,
+        [...(pieces.get(id) ?? []), ...(counted?.piecesOf(id) ?? [])],
+        counted !== undefined
+      )
+    })
+    return {
+      all: group(
+        undefined,
+        ordered,
+        [...Array.from(pieces.values()).flat(), ...(counted?.pieces() ?? [])],
+        counted !== undefined
+      ),
+      byKey: groups
+        .filter(({ distribution }) => distribution.n > 0)
+        .sort((a, b) => b.distribution.n - a.distribution.n)
+    }
+  }
+
+  return {
+    add: (ms, key, at, second) => {
+      const id = idOf(key)
+      total++
+      if (counted === undefined && values.length() === limit) {
+        counted = count(values.used(), keyOf.used())
+      }
+      if (counted !== undefined) return counted.add(ms, id)
+      values.push(ms)
+      keyOf.push(id)
+      if (at === undefined || Number.isNaN(at)) isTimed = false
+      if (isTimed) times.push(at!)
+      if (second === undefined) isPaired = false
+      if (isPaired) seconds.push(second!)
+    },
+    addPieces: (added, key) => {
+      const id = idOf(key)
+      const own = pieces.get(id)
+      if (own === undefined) pieces.set(id, [...added])
+      else own.push(...added)
+      isPaired = false
+      total += added.reduce((sum, { count }) => sum + count, 0)
+    },
+    count: () => total,
+    finish
+  }
+}
+
+/** @param isCounted whether what is in `ordered` is in the pieces, too. */
+const group = (
+  key: string | undefined,
+  ordered: Ordered,
+  pieces: ReadonlyArray<Piece>,
+  isCounted: boolean
+): Group => {
+  const atoms = isCounted || pieces.length === 0 ? [] : Array.from(ordered.values, atom)
+  return {
+    key,
+    distribution:
+      pieces.length === 0
+        ? Distribution.ofSorted(ordered.values.slice().sort())
+        : Distribution.ofPieces([...pieces, ...atoms]),
+    ordered: ordered.values.length === 0 ? undefined : ordered
+  }
+}
+
+const atom = (value: number): Piece => ({ from: value, to: value, count: 1 })
+
+const only = (ordered: Ordered, isOne: (index: number) => boolean): Ordered => ({
+  values: ordered.values.filter((_, i) => isOne(i)),
+  seconds: ordered.seconds?.filter((_, i) => isOne(i)),
+  isTimed: ordered.isTimed
+})
+
+/** Indexes by ascending time, those of one time as they came; undefined if they came so. */
+const inOrder = (times: Float64Array): Uint32Array | undefined => {
+  if (times.every((time, i) => i === 0 || time >= times[i - 1]!)) return undefined
+  return Uint32Array.from(times.keys()).sort((a, b) => times[a]! - times[b]! || a - b)
+}
+
+/** Latencies that are only counted: all together, and those of the keys that were most frequent at first. */
+interface Counted {
+  readonly add: (ms: number, id: number) => void
+  readonly pieces: () => ReadonlyArray<Piece>
+  readonly piecesOf: (id: number) => ReadonlyArray<Piece>
+}
+
+const count = (values: Float64Array, ids: Uint32Array): Counted => {
+  const sizes = new Map<number, number>()
+  for (const id of ids) sizes.set(id, (sizes.get(id) ?? 0) + 1)
+  const frequent = Array.from(sizes)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, mostCountedKeys)
+  const all = Histogram.make()
+  const byKey = new Map(frequent.map(([id]) => [id, Histogram.make()]))
+  const add = (ms: number, id: number) => {
+    all.add(ms)
+    byKey.get(id)?.add(ms)
+  }
+  values.forEach((value, i) => add(value, ids[i]!))
+  return {
+    add,
+    pieces: all.pieces,
+    piecesOf: (id) => byKey.get(id)?.pieces() ?? []
+  }
+}
+
+interface Numbers<A> {
+  readonly push: (value: number) => void
+  readonly length: () => number
+  /** What has been pushed; not a copy. */
+  readonly used: () => A
+}
+
+/** A typed array that doubles when it is full. */
+const growing = <A extends Float64Array | Uint32Array>(Type: { new (length: number): A }): Numbers<A> => {
+  let array = new Type(1_024)
+  let length = 0
+  return {
+    push: (value) => {
+      if (length === array.length) {
+        const larger = new Type(length * 2)
+        larger.set(array)
+        array = larger
+      }
+      array[length++] = value
+    },
+    length: () => length,
+    used: () => array.subarray(0, length) as A
+  }
+}
