@@ -85,7 +85,7 @@ const make = ({ from, to, upTo }: Steps): Distribution => {
         next < steps && from[next]! < ms && to[next]! < Infinity
           ? ((upTo[next]! - before(next)) * (ms - from[next]!)) / (to[next]! - from[next]!)
           : 0
-      return 1 - (before(next) + partly) / n
+      return (n - before(next) - partly) / n
     },
     max: steps === 0 ? 0 : to[steps - 1] === Infinity ? from[steps - 1]! : to[steps - 1]!,
     beyond: to[steps - 1] === Infinity ? n - before(steps - 1) : 0,

@@ -10,7 +10,7 @@ const worth: ReadonlyArray<readonly [RegExp, number]> = [
   ],
   [/(^|_)(ttfb|ttft|wait|waiting)(_|$)|time_to_first/, 6],
   [/(^|_)times?(_[a-z]+)?$/, 4],
-  [/^(ns|us|ms|msec|millis|milliseconds|seconds)$/, 3],
+  [/(^|_)(ns|us|ms|msec|micros|millis|milliseconds|secs|seconds)$/, 3],
   [/(^|_)(total|overall|e2e|end_to_end|request|req|response)(_|$)/, 2],
   [
     /(^|_)(upstream|backend|connect|connecting|dns|tls|ssl|blocked|send|sending|receive|receiving|queue|queued|inter|per|lock|first)(_|$)/,

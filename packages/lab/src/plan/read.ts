@@ -17,7 +17,9 @@ export interface Measured {
   readonly title: string
   readonly column: Column
   readonly all: Group
+  /** The most frequent keys. */
   readonly byKey: ReadonlyArray<Group>
+  readonly keyCount: number
   /** Calls without an answer, by what became of them. */
   readonly leftOut: Readonly<Record<string, number>>
   readonly statuses: ReadonlyMap<number, number>
@@ -103,7 +105,7 @@ const finish = (
   const name = reading.prefers?.(names).find((each) => names.includes(each)) ?? names[0]
   if (name === undefined) throw nothingFound(source, head, reading, collected, ask)
   const { leftOut, samples, statuses } = collected.series.get(name)!
-  const { all, byKey } = samples.finish()
+  const { all, byKey, keyCount } = samples.finish()
   return {
     file: source.name,
     format: format.name,
@@ -111,6 +113,7 @@ const finish = (
     column: reading.column,
     all,
     byKey,
+    keyCount,
     leftOut,
     statuses,
     skipped: collected.skipped,

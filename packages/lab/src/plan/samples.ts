@@ -13,6 +13,8 @@ export const mostKept = 2 ** 20
 /** So many keys are told apart; and so many once latencies are only counted. */
 const mostKeys = 10_000
 const mostCountedKeys = 64
+/** And so many are looked at in the end. */
+const mostGroups = 100
 
 /** What the keys are called that there is no room for. */
 export const otherKeys = "(others)"
@@ -42,8 +44,13 @@ export interface Samples {
   ) => void
   readonly addPieces: (pieces: ReadonlyArray<Piece>, key: string | undefined) => void
   readonly count: () => number
-  /** All of them, and by key: the most frequent first. */
-  readonly finish: () => { readonly all: Group; readonly byKey: ReadonlyArray<Group> }
+  readonly finish: () => {
+    readonly all: Group
+    /** The most frequent keys, the most frequent first. */
+    readonly byKey: ReadonlyArray<Group>
+    /** How many keys there are. */
+    readonly keyCount: number
+  }
 }
 
 export const make = (limit: number = mostKept): Samples => {
@@ -52,7 +59,9 @@ export const make = (limit: number = mostKept): Samples => {
   const times = growing(Float64Array)
   const seconds = growing(Float64Array)
   const keyOf = growing(Uint32Array)
-  const pieces = new Map<number, Array<Piece>>()
+  /** By key. */
+  const pieces = new Map<number, Pieces>()
+  const totals = new Float64Array(mostKeys + 1)
   let counted: Counted | undefined
   let total = 0
   let isTimed = true
@@ -76,28 +85,26 @@ export const make = (limit: number = mostKept): Samples => {
       seconds: isPaired && total > 0 ? inTime(seconds.used()) : undefined,
       isTimed
     }
-    const ids = keyOf.used()
-    const idsInTime = order === undefined ? ids : ids.map((_, i) => ids[order[i]!]!)
-    const names = Array.from(keys.keys())
-    const groups = names.map((key, id): Group => {
-      const own = names.length === 1 ? ordered : only(ordered, (i) => idsInTime[i] === id)
-      return group(
+    const isCounted = counted !== undefined
+    const indexesOf = byId(keyOf.used(), order)
+    const frequent = Array.from(keys)
+      .filter(([, id]) => totals[id]! > 0)
+      .sort(([, a], [, b]) => totals[b]! - totals[a]!)
+    const ofKey = ([key, id]: readonly [string, number]): Group =>
+      group(
         key,
-        own,
-        [...(pieces.get(id) ?? []), ...(counted?.piecesOf(id) ?? [])],
-        counted !== undefined
+        frequent.length === 1 ? ordered : only(ordered, indexesOf(id)),
+        [...(pieces.get(id)?.all() ?? []), ...(counted?.piecesOf(id) ?? [])],
+        isCounted
       )
-    })
+    const everyPiece = [
+      ...Array.from(pieces.values(), (own) => own.all()).flat(),
+      ...(counted?.pieces() ?? [])
+    ]
     return {
-      all: group(
-        undefined,
-        ordered,
-        [...Array.from(pieces.values()).flat(), ...(counted?.pieces() ?? [])],
-        counted !== undefined
-      ),
-      byKey: groups
-        .filter(({ distribution }) => distribution.n > 0)
-        .sort((a, b) => b.distribution.n - a.distribution.n)
+      all: group(undefined, ordered, everyPiece, isCounted),
+      byKey: frequent.slice(0, mostGroups).map(ofKey),
+      keyCount: frequent.length
     }
   }
 
@@ -105,6 +112,7 @@ export const make = (limit: number = mostKept): Samples => {
     add: (ms, key, at, second) => {
       const id = idOf(key)
       total++
+      totals[id]!++
       if (counted === undefined && values.length() === limit) {
         counted = count(values.used(), keyOf.used())
       }
@@ -118,11 +126,14 @@ export const make = (limit: number = mostKept): Samples => {
     },
     addPieces: (added, key) => {
       const id = idOf(key)
-      const own = pieces.get(id)
-      if (own === undefined) pieces.set(id, [...added])
-      else own.push(...added)
+      const own = pieces.get(id) ?? summing()
+      pieces.set(id, own)
       isPaired = false
-      total += added.reduce((sum, { count }) => sum + count, 0)
+      for (const piece of added) {
+        own.add(piece)
+        total += piece.count
+        totals[id]! += piece.count
+      }
     },
     count: () => total,
     finish
@@ -149,11 +160,47 @@ const group = (
 
 const atom = (value: number): Piece => ({ from: value, to: value, count: 1 })
 
-const only = (ordered: Ordered, isOne: (index: number) => boolean): Ordered => ({
-  values: ordered.values.filter((_, i) => isOne(i)),
-  seconds: ordered.seconds?.filter((_, i) => isOne(i)),
-  isTimed: ordered.isTimed
-})
+const only = (ordered: Ordered, indexes: Uint32Array): Ordered => {
+  const pick = (values: Float64Array) => Float64Array.from(indexes, (i) => values[i]!)
+  return {
+    values: pick(ordered.values),
+    seconds: ordered.seconds && pick(ordered.seconds),
+    isTimed: ordered.isTimed
+  }
+}
+
+/** Where in the order of time each id stands, found for all ids at once. */
+const byId = (ids: Uint32Array, order: Uint32Array | undefined): ((id: number) => Uint32Array) => {
+  const starts = new Uint32Array(mostKeys + 2)
+  for (const id of ids) starts[id + 1]!++
+  for (let id = 1; id < starts.length; id++) starts[id]! += starts[id - 1]!
+  const next = starts.slice()
+  const places = new Uint32Array(ids.length)
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[order === undefined ? i : order[i]!]!
+    places[next[id]!++] = i
+  }
+  return (id) => places.subarray(starts[id], starts[id + 1])
+}
+
+interface Pieces {
+  readonly add: (piece: Piece) => void
+  readonly all: () => ReadonlyArray<Piece>
+}
+
+/** Pieces with the same ends are one. */
+const summing = (): Pieces => {
+  const counts = new Map<number, Map<number, number>>()
+  return {
+    add: ({ count, from, to }) => {
+      const ends = counts.get(from) ?? new Map<number, number>()
+      counts.set(from, ends)
+      ends.set(to, (ends.get(to) ?? 0) + count)
+    },
+    all: () =>
+      Array.from(counts).flatMap(([from, ends]) => Array.from(ends, ([to, count]) => ({ from, to, count })))
+  }
+}
 
 /** Indexes by ascending time, those of one time as they came; undefined if they came so. */
 const inOrder = (times: Float64Array): Uint32Array | undefined => {

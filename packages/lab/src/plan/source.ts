@@ -29,7 +29,7 @@ export const open = async (path: string, signal?: AbortSignal): Promise<Source> 
   } catch (error) {
     throw explain(path, error)
   }
-  return fromBytes(path, createReadStream(path, { highWaterMark: 262_144, signal }))
+  return fromBytes(path, createReadStream(path, { highWaterMark: headBytes, signal }))
 }
 
 export const fromBytes = async (name: string, bytes: AsyncIterable<Uint8Array>): Promise<Source> => {

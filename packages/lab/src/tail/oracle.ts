@@ -9,7 +9,8 @@
 import type { Survival } from "./latency.js"
 import { leastWhere, quantile } from "./theory.js"
 
-interface Point {
+/** What a schedule costs, and how many calls it leaves unanswered. */
+export interface Point {
   readonly load: number
   readonly miss: number
 }
@@ -22,13 +23,23 @@ export const ideal = (
   p: number,
   budget: number,
   knots: ReadonlyArray<number> = []
-): number => {
-  const reached = (ms: number) =>
-    leastMiss(schedules(survival, ms, delaysFor(ms, knots)), budget) <= (1 - p) * (1 + 1e-9)
-  return leastWhere(reached, 0, quantile(survival, p), 24)
-}
+): number =>
+  idealAmong((ms) => schedules(survival, ms, delaysFor(ms, knots)), p, budget, quantile(survival, p))
 
-const delaysFor = (ms: number, knots: ReadonlyArray<number>): ReadonlyArray<number> =>
+/**
+ * The same for any choice of schedules.
+ *
+ * @param schedules those that there are, when `ms` is aimed at; one of no load among them.
+ * @param unhedged the percentile without hedging.
+ */
+export const idealAmong = (
+  schedules: (ms: number) => Array<Point>,
+  p: number,
+  budget: number,
+  unhedged: number
+): number => leastWhere((ms) => leastMiss(schedules(ms), budget) <= (1 - p) * (1 + 1e-9), 0, unhedged, 24)
+
+export const delaysFor = (ms: number, knots: ReadonlyArray<number> = []): ReadonlyArray<number> =>
   [
     ...Array.from({ length: gridSize }, (_, index) => (ms * index) / gridSize),
     ...knots.flatMap((knot) => [knot, ms - knot])

@@ -20,7 +20,7 @@ export const guessed = (ask: Ask, name: string, others: ReadonlyArray<string> = 
 /** The column that is asked for, or else the likeliest of these by its name. */
 export const choose = (ask: Ask, names: ReadonlyArray<string>): Column | undefined => {
   if (ask.column !== undefined) return guessed(ask, ask.column)
-  const [best, ...others] = likeliest(names)
+  const [best, ...others] = likeliest(names.filter((name) => name !== ask.pair))
   return best === undefined ? undefined : guessed(ask, best, others)
 }
 

@@ -1,0 +1,58 @@
+/** Whether calls that follow each other are slow together: then so would be a call and its hedge. */
+
+/** Each value's rank among all, those that are equal sharing theirs. */
+const ranks = (values: Float64Array): Float64Array => {
+  const sorted = values.slice().sort()
+  return values.map((value) => (countBelow(sorted, value, false) + countBelow(sorted, value, true)) / 2)
+}
+
+/** How many of the sorted are less than a value, or not greater. */
+const countBelow = (sorted: Float64Array, value: number, orEqual: boolean): number => {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sorted[middle]! < value || (orEqual && sorted[middle] === value)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const correlation = (a: Float64Array, b: Float64Array): number => {
+  const mean = (xs: Float64Array) => xs.reduce((sum, x) => sum + x, 0) / xs.length
+  const meanA = mean(a)
+  const meanB = mean(b)
+  let both = 0
+  let squaresA = 0
+  let squaresB = 0
+  for (let i = 0; i < a.length; i++) {
+    both += (a[i]! - meanA) * (b[i]! - meanB)
+    squaresA += (a[i]! - meanA) ** 2
+    squaresB += (b[i]! - meanB) ** 2
+  }
+  return both === 0 ? 0 : both / Math.sqrt(squaresA * squaresB)
+}
+
+/** Spearman's rank correlation of two columns. */
+export const rankCorrelation = (a: Float64Array, b: Float64Array): number => correlation(ranks(a), ranks(b))
+
+/** The rank correlation of each value with the next. */
+export const autocorrelation = (values: Float64Array): number => {
+  const all = ranks(values)
+  return correlation(all.subarray(0, -1), all.subarray(1))
+}
+
+/** The shortest stretch, as a share of all values, in which this share of those above a limit lie. */
+export const shortestStretch = (values: Float64Array, limit: number, share: number): number => {
+  const above: Array<number> = []
+  values.forEach((value, i) => {
+    if (value > limit) above.push(i)
+  })
+  const wanted = Math.ceil(above.length * share)
+  if (wanted < 2) return 1
+  let shortest = values.length
+  for (let i = 0; i + wanted <= above.length; i++) {
+    shortest = Math.min(shortest, above[i + wanted - 1]! - above[i]! + 1)
+  }
+  return shortest / values.length
+}

@@ -1,0 +1,258 @@
+/** What a user should know before believing a plan. Each warning begins with what it is about. */
+import * as Choice from "./choice.js"
+import * as Copies from "./copies.js"
+import * as Dependence from "./dependence.js"
+import type { Distribution } from "./distribution.js"
+import * as Plan from "./plan.js"
+import { type Evidence, type Goals, names, type Outlook, percentiles, type Row } from "./plan.js"
+import type { Measured } from "./read.js"
+import { type Group, mostKept, otherKeys } from "./samples.js"
+import * as Say from "./say.js"
+
+/** Whether calls come slow together: what the order of time says. */
+export interface Togetherness {
+  /** The rank correlation of a call's latency with the next one's; null if the order is not known. */
+  readonly correlation: number | null
+  /** Whether it is too much for copies to be independent. */
+  readonly isDependent: boolean
+  /** As many independent calls would tell as much. */
+  readonly effective: number
+}
+
+/** A correlation below this changes little. */
+const muchCorrelation = 0.3
+
+/** Fewer calls have no order to speak of. */
+const fewestInOrder = 30
+
+export const togetherness = ({ distribution, ordered }: Group): Togetherness => {
+  const { n } = distribution
+  const none = { correlation: null, isDependent: false, effective: n }
+  if (ordered === undefined || ordered.values.length < fewestInOrder) return none
+  const correlation = Dependence.autocorrelation(ordered.values)
+  const isDependent = correlation >= muchCorrelation && correlation > 3 / Math.sqrt(ordered.values.length)
+  // of a sequence in which each depends on the one before it
+  return {
+    correlation,
+    isDependent,
+    effective: isDependent ? (n * (1 - correlation)) / (1 + correlation) : n
+  }
+}
+
+/** About the record as a whole. */
+export const ofRecord = (measured: Measured, isKeyed: boolean): ReadonlyArray<string> => [
+  ...leftOut(measured),
+  ...skipped(measured),
+  ...unit(measured),
+  ...columns(measured),
+  ...series(measured),
+  ...statuses(measured),
+  ...measured.notes,
+  ...(isKeyed ? [] : routes(measured))
+]
+
+/** About the latencies of all calls, or of those of one key. */
+export const ofGroup = (
+  group: Group,
+  evidence: Evidence,
+  together: Togetherness,
+  outlook: Outlook,
+  goals: Goals
+): ReadonlyArray<string> => [
+  ...samples(group.distribution, together, outlook),
+  ...beyond(group.distribution),
+  ...burst(group, evidence, together, outlook, goals),
+  ...pairs(group, evidence, outlook, goals),
+  ...clock(group.distribution),
+  ...tail(outlook),
+  ...counted(group)
+]
+
+const leftOut = (measured: Measured): ReadonlyArray<string> => {
+  const reasons = Object.entries(measured.leftOut)
+  if (reasons.length === 0) return []
+  const total = reasons.reduce((sum, [, n]) => sum + n, 0)
+  return [
+    `left out: ${Say.plural(total, "call")} without an answer (${Say.tally(reasons)}): how long one waits for those says nothing of a hedge; --all keeps them`
+  ]
+}
+
+const skipped = (measured: Measured): ReadonlyArray<string> =>
+  measured.skipped.map(
+    ({ count, line, text, what }) =>
+      `skipped: ${Say.plural(count, "line")} without a latency (${what}), the first is line ${line}: ${text}`
+  )
+
+const unit = ({ column }: Measured): ReadonlyArray<string> =>
+  column.isAssumed === true
+    ? [`unit: nothing says in which unit ${column.name} is; taken as ${column.unit}, --unit says otherwise`]
+    : []
+
+const columns = ({ column }: Measured): ReadonlyArray<string> =>
+  column.others === undefined || column.others.length === 0
+    ? []
+    : [`columns: ${column.name} was read; ${Say.and(column.others)} could be meant as well, --column chooses`]
+
+const series = ({ format, otherSeries, series: used }: Measured): ReadonlyArray<string> =>
+  otherSeries.length === 0 || format === "prometheus"
+    ? []
+    : [
+        `spans: those of kind ${used || "(none)"} were used; there are others, ${otherSeries.map((name) => name || "(none)").join(", ")}, and --where kind=${otherSeries[0]} chooses`
+      ]
+
+const statuses = ({ all, statuses: counts }: Measured): ReadonlyArray<string> => {
+  const refused = Array.from(counts).filter(([status]) => status >= 400)
+  const total = refused.reduce((sum, [, n]) => sum + n, 0)
+  if (total === 0 || total < all.distribution.n * 0.05) return []
+  const share =
+    total === all.distribution.n
+      ? "every answer is"
+      : `${Say.count(total)} of ${Say.count(all.distribution.n)} answers are`
+  return [
+    `status: ${share} a 4xx (${Say.tally(refused)}); they are answers, --where "status<400" leaves them out`
+  ]
+}
+
+/** Routes with fewer calls are not compared. */
+const fewestOfARoute = 10
+/** Medians as far apart as this are of different work. */
+const farApart = 3
+
+/** The kinds of call with the least and the greatest median, if they are far apart. */
+export const mixedRoutes = ({ all, byKey }: Measured) => {
+  const total = all.distribution.n
+  const known = byKey.filter(
+    ({ distribution, key }) =>
+      key !== "" && key !== otherKeys && distribution.n >= Math.max(fewestOfARoute, total * 0.01)
+  )
+  if (known.length < 2) return undefined
+  const medians = known
+    .map(({ distribution, key }) => ({ key, median: distribution.quantile(0.5) }))
+    .sort((a, b) => a.median - b.median)
+  const least = medians[0]!
+  const most = medians[medians.length - 1]!
+  return most.median < farApart * least.median ? undefined : { least, most }
+}
+
+const routes = (measured: Measured): ReadonlyArray<string> => {
+  const mixed = mixedRoutes(measured)
+  if (mixed === undefined) return []
+  const { least, most } = mixed
+  return [
+    `routes: ${Say.count(measured.keyCount)} kinds of call are mixed, with medians from ${Say.ms(least.median)} (${least.key}) to ${Say.ms(most.median)} (${most.key}): one delay fits none of them; plan each by --key, or one by --where`
+  ]
+}
+
+const samples = (
+  { n }: Distribution,
+  together: Togetherness,
+  { unhedged }: Outlook
+): ReadonlyArray<string> => {
+  const unbounded = names.filter((name) => unhedged.ci[name][1] === null)
+  if (unbounded.length === 0) return []
+  const needed = unbounded.map((name) => Say.count(Math.ceil(Math.log(0.025) / Math.log(percentiles[name]))))
+  const worth = together.isDependent ? `, worth ${Say.count(together.effective)} independent ones,` : ""
+  return [
+    `samples: ${Say.plural(n, "latency", "latencies")}${worth} are too few for ${Say.and(unbounded.map((name) => Say.labels[name]))}: an upper bound takes ${Say.and(needed)}. What they cannot tell is left open (–)`
+  ]
+}
+
+const beyond = ({ beyond: n, max }: Distribution): ReadonlyArray<string> =>
+  n === 0
+    ? []
+    : [
+        `beyond: ${Say.plural(n, "call")} took longer than the last bucket, ${Say.ms(max)}, and nobody knows how long; calls that are meant to last, watches and streams, are left out by --where`
+      ]
+
+/** The slowest calls, and how many of them a stretch has to hold. */
+const slowest = 0.05
+const most = 0.8
+
+const burst = (
+  { ordered }: Group,
+  { copies, distribution }: Evidence,
+  { correlation, effective, isDependent }: Togetherness,
+  { rows }: Outlook,
+  { objective }: Goals
+): ReadonlyArray<string> => {
+  if (!isDependent || ordered === undefined || correlation === null) return []
+  const stretch = Dependence.shortestStretch(ordered.values, distribution.quantile(1 - slowest), most)
+  const where =
+    stretch < 0.5
+      ? `: ${Say.percent(most)} of the slowest ${Say.percent(slowest)} lie within ${Say.percent(stretch)} of the record`
+      : ""
+  const row = bestOf(rows, objective)
+  const asNext =
+    row === undefined ? null : asSlowAsTheNext(ordered.values, row, percentiles[objective], distribution.max)
+  const consequence =
+    row === undefined || asNext === null || copies.mostAttempts === 2
+      ? ""
+      : `. Were a hedge as slow as the next call, ${Say.labels[objective]} with ${Say.percent(row.extraLoad)} extra load would be ${Say.ms(asNext)}, not ${Say.ms(row[objective])}`
+  return [
+    `burst: calls that follow each other are slow together (rank correlation ${correlation.toFixed(2)}${ordered.isTimed ? "" : ", in the order of the record"})${where}. Copies are then not independent, as the predictions take them to be${consequence}. Intervals are as wide as those of ${Say.count(effective)} independent calls`
+  ]
+}
+
+/** The row that does most for the percentile that is aimed at. */
+export const bestOf = (rows: ReadonlyArray<Row>, objective: Goals["objective"]): Row | undefined =>
+  rows
+    .filter(({ attempts, fanOut }) => attempts > 1 && fanOut === 1)
+    .reduce<Row | undefined>(
+      (best, row) =>
+        best === undefined || (row[objective] ?? Infinity) < (best[objective] ?? Infinity) ? row : best,
+      undefined
+    )
+
+/** What a policy would reach if each call's hedge took as long as the call after it: slow calls then come together as they did. */
+export const asSlowAsTheNext = (values: Float64Array, row: Row, p: number, latest: number): number | null => {
+  const copies = Copies.paired(values.subarray(0, -1), values.subarray(1))
+  const ms = Choice.quantileOf(Choice.missOf(copies, { ...row, attempts: 2 }), p, latest + row.delayMs)
+  return ms === Infinity ? null : ms
+}
+
+const pairs = (
+  { distribution, ordered }: Group,
+  { copies, effective }: Evidence,
+  { rows }: Outlook,
+  { objective }: Goals
+): ReadonlyArray<string> => {
+  if (copies.mostAttempts > 2 || ordered?.seconds === undefined) return []
+  const correlation = Dependence.rankCorrelation(ordered.values, ordered.seconds)
+  const row = bestOf(rows, objective) ?? rows[rows.length - 1]!
+  const goals = { objective, extraLoads: [row.extraLoad], fanOuts: [] }
+  const promised = Plan.outlook(Plan.independent(distribution, effective), goals).rows[0]!
+  return [
+    `pairs: the two copies' latencies have a rank correlation of ${correlation.toFixed(2)}, and predictions count pairs instead of assuming independence, which would promise ${Say.labels[objective]} ${Say.ms(promised[objective])} with ${Say.percent(row.extraLoad)} extra load; the pairs say ${Say.ms(row[objective])}`
+  ]
+}
+
+/** Too few different values tell nothing of a clock. */
+const fewestForAClock = 20
+
+const clock = (distribution: Distribution): ReadonlyArray<string> => {
+  if (!distribution.isExact || distribution.n < fewestForAClock) return []
+  const step = distribution.step
+  if (step < 1) return []
+  const median = distribution.quantile(0.5)
+  const ofMedian = median === 0 ? "the median is 0" : `${Say.percent(step / median)} of the median`
+  return [
+    `clock: every latency is a multiple of ${Say.ms(step)} (${ofMedian}), so delays and percentiles are not known more finely`
+  ]
+}
+
+/** From here on it is not the same work. */
+const longTail = 20
+
+const tail = ({ unhedged: { p50, p99 } }: Outlook): ReadonlyArray<string> =>
+  p50 === null || p99 === null || p99 < longTail * p50 || p50 === 0
+    ? []
+    : [
+        `tail: P99 is ${Say.count(p99 / p50)} × P50. A hedge cures what is the server's bad luck, a queue or a pause; not what belongs to the request, a heavy query or a long completion`
+      ]
+
+const counted = ({ distribution, ordered }: Group): ReadonlyArray<string> =>
+  ordered !== undefined && ordered.values.length === mostKept && distribution.n > mostKept
+    ? [
+        `counted: percentiles are exact to 0.05 %, and what the order of calls says is of the first ${Say.count(mostKept)}`
+      ]
+    : []
