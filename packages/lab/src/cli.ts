@@ -3,17 +3,18 @@
 import { createRequire } from "node:module"
 import { Command, HelpDoc } from "@effect/cli"
 import { Effect } from "effect"
+import * as Plan from "./plan/command.js"
 import * as Tail from "./tail/command.js"
 import * as Words from "./words.js"
 
 const { version } = createRequire(import.meta.url)("../package.json") as { readonly version: string }
 
 const hedgeLab = Command.make("hedge-lab").pipe(
-  Command.withDescription(HelpDoc.p("Measures what request hedging does to a tail.")),
-  Command.withSubcommands([Tail.command])
+  Command.withDescription(HelpDoc.p("Measures what request hedging does to a tail, and plans it.")),
+  Command.withSubcommands([Tail.command, Plan.command])
 )
 
-const declared: Readonly<Record<string, Words.Declared>> = { tail: Tail.declared }
+const declared: Readonly<Record<string, Words.Declared>> = { tail: Tail.declared, plan: Plan.declared }
 
 const run = Command.run(hedgeLab, { name: "hedge-lab", version })
 
@@ -22,8 +23,9 @@ export const main = (argv: ReadonlyArray<string>) =>
   Effect.suspend(() => {
     const [subcommand = "", ...words] = argv.slice(2)
     const options = declared[subcommand]
+    if (options === undefined) return run(argv)
     return Effect.zipRight(
-      options === undefined ? Effect.void : Words.check(options, words),
-      run(Words.joinDurations(argv))
+      Words.check(options, words),
+      run([...argv.slice(0, 3), ...Words.joinDurations(Words.splitValues(options, words))])
     )
   })
