@@ -26,6 +26,9 @@ export const main = (argv: ReadonlyArray<string>) =>
     if (options === undefined) return run(argv)
     return Effect.zipRight(
       Words.check(options, words),
-      run([...argv.slice(0, 3), ...Words.joinDurations(Words.splitValues(options, words))])
+      run([
+        ...argv.slice(0, 3),
+        ...Words.joinDurations(Words.dashLast(options, Words.splitValues(options, words)))
+      ])
     )
   })

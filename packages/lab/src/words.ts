@@ -30,6 +30,16 @@ export const splitValues = (declared: Declared, words: ReadonlyArray<string>): R
 /** An option as its command declares it, by its name without the dashes. */
 export type Declared = Readonly<Record<string, Options.Options<unknown>>>
 
+/** Moves `-`, standard input, behind the options: the parser takes what follows it for more arguments. */
+export const dashLast = (declared: Declared, words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const isValue = (index: number) => {
+    const declaration = declared[words[index - 1]?.replace(/^--/, "") ?? ""]
+    return declaration !== undefined && !Options.isBool(declaration)
+  }
+  const at = words.findIndex((word, index) => word === "-" && !isValue(index))
+  return at === -1 ? words : [...words.slice(0, at), ...words.slice(at + 1), "-"]
+}
+
 const builtIn = new Set(["help", "version", "wizard", "completions", "log-level"])
 
 /** Refuses an option that does not exist or lacks its value: of either the parser would say only "unknown argument". */

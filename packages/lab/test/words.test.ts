@@ -1,7 +1,7 @@
 import { Options } from "@effect/cli"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
-import { check, joinDurations, splitValues } from "../src/words.js"
+import { check, dashLast, joinDurations, splitValues } from "../src/words.js"
 
 const declared = { rate: Options.optional(Options.text("rate")), burst: Options.boolean("burst") }
 
@@ -22,6 +22,12 @@ describe("words of a command line", () => {
       "--burst=true",
       "--rate"
     ])
+  })
+
+  it("standard input stands last, unless it is an option's value", () => {
+    expect(dashLast(declared, ["-", "--burst", "--rate", "5"])).toEqual(["--burst", "--rate", "5", "-"])
+    expect(dashLast(declared, ["--burst", "-", "a"])).toEqual(["--burst", "a", "-"])
+    expect(dashLast(declared, ["--rate", "-", "a"])).toEqual(["--rate", "-", "a"])
   })
 
   it("an option that does not exist is named", () => {

@@ -23,29 +23,31 @@ export const text: Format = {
   recognise: () => true,
   open: (head, ask, sink) => {
     const column = columnOf(head, ask)
-    const isPlain = column.name === line && ask.key === undefined && ask.where.length === 0
+    const present = new Set(head.lines.flatMap((each) => Array.from(pairsOf(each).keys())))
+    const [status, error, at, route] = [known.status, known.error, known.at, known.route].map((names) =>
+      names.find((name) => name !== column.name && present.has(name))
+    )
     return {
       title: "text",
       split: "lines",
       column,
       take: (text, number) => {
-        if (isPlain) return sink.row({ field: () => text }, text, number)
-        const pairs = pairsOf(text)
-        const words = wordsOf(text)
-        const field = (name: string) =>
-          name === line
-            ? text
-            : (pairs.get(name) ?? (/^\d+$/.test(name) ? words[Number(name) - 1] : undefined))
-        const first = (names: ReadonlyArray<string>) =>
-          pairs.get(names.find((name) => name !== column.name && pairs.has(name)) ?? "")
-        const route = first(known.route)
+        // most lines are one number: words and pairs are looked for only when they are asked for
+        let pairs: ReadonlyMap<string, string> | undefined
+        const paired = (name: string | undefined) => {
+          if (name === undefined) return undefined
+          pairs ??= pairsOf(text)
+          return pairs.get(name)
+        }
+        const address = paired(route)
         sink.row(
           {
-            field,
-            status: statusOf(first(known.status)),
-            failure: failureOf(first(known.error)),
-            at: instantOf(first(known.at)),
-            route: route === undefined ? undefined : () => routeOf(route)
+            field: (name) =>
+              name === line ? text : /^\d+$/.test(name) ? wordsOf(text)[Number(name) - 1] : paired(name),
+            status: statusOf(paired(status)),
+            failure: failureOf(paired(error)),
+            at: instantOf(paired(at)),
+            route: address === undefined ? undefined : () => routeOf(address)
           },
           text,
           number
