@@ -35,14 +35,14 @@ export const ofSorted = (sorted: Float64Array): Distribution => {
     if (i === 0 || sorted[i] !== sorted[i - 1]) values[++last] = sorted[i]!
     upTo[last] = i + 1
   }
-  return make({ from: values, to: values, upTo })
+  return ofSteps({ from: values, to: values, upTo })
 }
 
 /** Of pieces in any order, which may overlap. */
 export const ofPieces = (pieces: ReadonlyArray<Piece>): Distribution => {
   const apart = separate(pieces)
   let sum = 0
-  return make({
+  return ofSteps({
     from: Float64Array.from(apart, ({ from }) => from),
     to: Float64Array.from(apart, ({ to }) => to),
     upTo: Float64Array.from(apart, ({ count }) => {
@@ -52,7 +52,8 @@ export const ofPieces = (pieces: ReadonlyArray<Piece>): Distribution => {
   })
 }
 
-interface Steps {
+/** Counts from the least to the greatest. */
+export interface Steps {
   /** Where each begins and ends, ascending; none overlap. */
   readonly from: Float64Array
   readonly to: Float64Array
@@ -60,7 +61,7 @@ interface Steps {
   readonly upTo: Float64Array
 }
 
-const make = ({ from, to, upTo }: Steps): Distribution => {
+export const ofSteps = ({ from, to, upTo }: Steps): Distribution => {
   const steps = to.length
   const n = steps === 0 ? 0 : upTo[steps - 1]!
   const before = (step: number) => (step === 0 ? 0 : upTo[step - 1]!)

@@ -2,7 +2,7 @@
  * Counts of numbers in log-linear buckets, 2,048 between a number and its double: no bucket is wider than 0.05 % of what is
  * in it. The upper bits of a double are its exponent and the beginning of its mantissa, so they are the bucket's index.
  */
-import type { Piece } from "./format.js"
+import type { Steps } from "./distribution.js"
 
 /** Bits of the mantissa that count. */
 const bits = 11
@@ -29,7 +29,7 @@ const lowerEdge = (index: number): number => {
 export interface Histogram {
   /** Counts a number that is not negative. */
   readonly add: (value: number) => void
-  readonly pieces: () => ReadonlyArray<Piece>
+  readonly steps: () => Steps
 }
 
 export const make = (): Histogram => {
@@ -46,13 +46,24 @@ export const make = (): Histogram => {
       }
       counts[index % bucketsPerPage]!++
     },
-    pieces: () =>
-      Array.from(pages).flatMap(([page, counts]) =>
-        Array.from(counts, (count, offset) => ({
-          from: lowerEdge(page * bucketsPerPage + offset),
-          to: lowerEdge(page * bucketsPerPage + offset + 1),
-          count
-        })).filter(({ count }) => count > 0)
-      )
+    steps: () => {
+      const indexes = Array.from(pages.keys())
+        .sort((a, b) => a - b)
+        .flatMap((page) => {
+          const counts = pages.get(page)!
+          return Array.from(counts.keys())
+            .filter((offset) => counts[offset]! > 0)
+            .map((offset) => page * bucketsPerPage + offset)
+        })
+      let sum = 0
+      return {
+        from: Float64Array.from(indexes, lowerEdge),
+        to: Float64Array.from(indexes, (index) => lowerEdge(index + 1)),
+        upTo: Float64Array.from(indexes, (index) => {
+          sum += pages.get(Math.floor(index / bucketsPerPage))![index % bucketsPerPage]!
+          return sum
+        })
+      }
+    }
   }
 }

@@ -14,7 +14,7 @@ export const mostKept = 2 ** 20
 const mostKeys = 10_000
 const mostCountedKeys = 64
 /** And so many are looked at in the end. */
-const mostGroups = 100
+const mostGroups = 50
 
 /** What the keys are called that there is no room for. */
 export const otherKeys = "(others)"
@@ -85,7 +85,6 @@ export const make = (limit: number = mostKept): Samples => {
       seconds: isPaired && total > 0 ? inTime(seconds.used()) : undefined,
       isTimed
     }
-    const isCounted = counted !== undefined
     const indexesOf = byId(keyOf.used(), order)
     const frequent = Array.from(keys)
       .filter(([, id]) => totals[id]! > 0)
@@ -94,15 +93,12 @@ export const make = (limit: number = mostKept): Samples => {
       group(
         key,
         frequent.length === 1 ? ordered : only(ordered, indexesOf(id)),
-        [...(pieces.get(id)?.all() ?? []), ...(counted?.piecesOf(id) ?? [])],
-        isCounted
+        pieces.get(id)?.all() ?? [],
+        counted?.ofKey(id)
       )
-    const everyPiece = [
-      ...Array.from(pieces.values(), (own) => own.all()).flat(),
-      ...(counted?.pieces() ?? [])
-    ]
+    const everyPiece = Array.from(pieces.values(), (own) => own.all()).flat()
     return {
-      all: group(undefined, ordered, everyPiece, isCounted),
+      all: group(undefined, ordered, everyPiece, counted?.all),
       byKey: frequent.slice(0, mostGroups).map(ofKey),
       keyCount: frequent.length
     }
@@ -140,23 +136,22 @@ export const make = (limit: number = mostKept): Samples => {
   }
 }
 
-/** @param isCounted whether what is in `ordered` is in the pieces, too. */
+/** @param counted what holds all of them, if not all are in `ordered`. */
 const group = (
   key: string | undefined,
   ordered: Ordered,
   pieces: ReadonlyArray<Piece>,
-  isCounted: boolean
-): Group => {
-  const atoms = isCounted || pieces.length === 0 ? [] : Array.from(ordered.values, atom)
-  return {
-    key,
-    distribution:
-      pieces.length === 0
-        ? Distribution.ofSorted(ordered.values.slice().sort())
-        : Distribution.ofPieces([...pieces, ...atoms]),
-    ordered: ordered.values.length === 0 ? undefined : ordered
-  }
-}
+  counted: Histogram.Histogram | undefined
+): Group => ({
+  key,
+  distribution:
+    counted !== undefined
+      ? Distribution.ofSteps(counted.steps())
+      : pieces.length > 0
+        ? Distribution.ofPieces([...pieces, ...Array.from(ordered.values, atom)])
+        : Distribution.ofSorted(ordered.values.slice().sort()),
+  ordered: ordered.values.length === 0 ? undefined : ordered
+})
 
 const atom = (value: number): Piece => ({ from: value, to: value, count: 1 })
 
@@ -211,8 +206,8 @@ const inOrder = (times: Float64Array): Uint32Array | undefined => {
 /** Latencies that are only counted: all together, and those of the keys that were most frequent at first. */
 interface Counted {
   readonly add: (ms: number, id: number) => void
-  readonly pieces: () => ReadonlyArray<Piece>
-  readonly piecesOf: (id: number) => ReadonlyArray<Piece>
+  readonly all: Histogram.Histogram
+  readonly ofKey: (id: number) => Histogram.Histogram | undefined
 }
 
 const count = (values: Float64Array, ids: Uint32Array): Counted => {
@@ -230,8 +225,8 @@ const count = (values: Float64Array, ids: Uint32Array): Counted => {
   values.forEach((value, i) => add(value, ids[i]!))
   return {
     add,
-    pieces: all.pieces,
-    piecesOf: (id) => byKey.get(id)?.pieces() ?? []
+    all,
+    ofKey: (id) => byKey.get(id)
   }
 }
 
