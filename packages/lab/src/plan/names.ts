@@ -24,7 +24,7 @@ const never =
   /(^|_)(time_?stamp|ts|date|datetime|epoch|created|updated|expires|timeout|deadline|interval|uptime|timezone|throughput|rate|bytes|size|counts?|num|number|tokens?|id|port|status|code)(_|$)|(^|_)(start|end|begin|finish|stop)(ed)?(_time|_at)?(_[a-z]+)?$/
 
 /** Above 0 if a column of this name may be the latency. */
-export const likelihood = (name: string): number => {
+const likelihood = (name: string): number => {
   const words = wordsOf(name).join("_")
   if (never.test(words.replace("end_to_end", "total"))) return 0
   return worth.reduce((sum, [pattern, points]) => (pattern.test(words) ? sum + points : sum), 0)

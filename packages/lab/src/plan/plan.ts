@@ -202,6 +202,16 @@ const pairSchedules = (copies: Copies.Copies, ms: number, knots: ReadonlyArray<n
     .map((delay) => ({ load: copies.survival(delay), miss: copies.miss([0, delay])(ms) }))
 ]
 
+/** The row that does most for the percentile that is aimed at. */
+export const bestOf = (rows: ReadonlyArray<Row>, objective: Percentile): Row | undefined =>
+  rows
+    .filter(({ attempts, fanOut }) => attempts > 1 && fanOut === 1)
+    .reduce<Row | undefined>(
+      (best, row) =>
+        best === undefined || (row[objective] ?? Infinity) < (best[objective] ?? Infinity) ? row : best,
+      undefined
+    )
+
 export const mapTimes = <A>(f: (name: Percentile) => A): Readonly<Record<Percentile, A>> => ({
   p50: f("p50"),
   p95: f("p95"),

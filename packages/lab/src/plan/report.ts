@@ -4,6 +4,7 @@ import * as Paste from "./paste.js"
 import * as Plan from "./plan.js"
 import type { Measured } from "./read.js"
 import type { Group } from "./samples.js"
+import { togetherness } from "./together.js"
 import { type Verdict, verdict } from "./verdict.js"
 import * as Warnings from "./warnings.js"
 
@@ -43,7 +44,7 @@ export const make = (measured: Measured, settings: Settings): Report => {
 }
 
 const partOf = (group: Group, { goals }: Settings, isMixed: boolean): Part => {
-  const together = Warnings.togetherness(group)
+  const together = togetherness(group)
   const isPaired = group.ordered?.seconds !== undefined
   const evidence = isPaired
     ? Plan.paired(group, together.effective)

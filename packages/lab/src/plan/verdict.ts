@@ -1,8 +1,8 @@
 /** Whether hedging is worth it, in words, and by which row. */
-import { type Goals, type Outlook, percentiles, type Row } from "./plan.js"
+import { bestOf, type Goals, type Outlook, percentiles, type Row } from "./plan.js"
 import type { Group } from "./samples.js"
 import * as Say from "./say.js"
-import { asSlowAsTheNext, bestOf, type Togetherness } from "./warnings.js"
+import { asSlowAsTheNext, type Togetherness } from "./together.js"
 
 export interface Verdict {
   readonly words: string
@@ -29,21 +29,17 @@ export const verdict = (
   const name = Say.labels[objective]
   const plain = unhedged[objective]
   const best = bestOf(rows, objective)
-  if (plain === null) {
-    return { words: `Cannot be told: ${name} lies beyond the last bucket of the record.`, row: undefined }
-  }
+  if (plain === null) return hopeless(`Cannot be told: ${name} lies beyond the last bucket of the record.`)
   if (best === undefined) {
-    return {
-      words: `Not worth it: no hedge within these budgets brings ${name} below ${Say.ms(plain)}; the latencies have no tail to cut.`,
-      row: undefined
-    }
+    return hopeless(
+      `Not worth it: no hedge within these budgets brings ${name} below ${Say.ms(plain)}; the latencies have no tail to cut.`
+    )
   }
   const reached = best[objective]
   if (reached === null) {
-    return {
-      words: `Cannot be told: ${Say.plural(distribution.n, "latency is", "latencies are")} too few to say what a hedge would do for ${name}.`,
-      row: undefined
-    }
+    return hopeless(
+      `Cannot be told: ${Say.plural(distribution.n, "latency is", "latencies are")} too few to say what a hedge would do for ${name}.`
+    )
   }
   if (plain < leastMs) {
     return {
@@ -53,29 +49,28 @@ export const verdict = (
   }
   const gain = (row: Row) => 1 - (row[objective] ?? plain) / plain
   if (gain(best) < worthwhile) {
-    const ratio =
-      unhedged.p50 === null || unhedged.p50 === 0
-        ? ""
-        : `: it is ${Number((plain / unhedged.p50).toPrecision(2))} × P50, and a tail as short as that leaves little to cut`
+    const why = unhedged.p50 === null || unhedged.p50 === 0 ? "" : shortTail(plain / unhedged.p50)
     return {
-      words: `Not worth it: even ${Say.percent(best.extraLoad)} extra load takes ${name} only from ${Say.ms(plain)} to ${Say.ms(reached)}${ratio}.`,
+      words: `Not worth it: even ${Say.percent(best.extraLoad)} extra load takes ${name} only from ${Say.ms(plain)} to ${Say.ms(reached)}${why}.`,
       row: best
     }
   }
   const row =
     rows.find((each) => each.fanOut === 1 && each.attempts > 1 && gain(each) >= enough * gain(best)) ?? best
   const promise = `${Say.percent(row.extraLoad)} extra load should take ${name} from ${Say.ms(plain)} to ${Say.ms(row[objective])}`
-  if (together.isDependent && ordered !== undefined && !isPaired) {
-    const asNext = asSlowAsTheNext(ordered.values, row, percentiles[objective], distribution.max)
-    const kept = asNext === null ? 0 : 1 - asNext / plain
-    return {
-      words:
-        kept < worthwhile
-          ? `Not worth it on this evidence: ${promise} if copies were independent, but slow calls come together, and a hedge as slow as the next call would leave it at ${Say.ms(asNext)}. Measure pairs, two copies at once, and use --pair.`
-          : `Perhaps: ${promise} if copies were independent, but slow calls come together; a hedge as slow as the next call would make it ${Say.ms(asNext)}. Measure pairs, two copies at once, and use --pair.`,
-      row
-    }
+  const mixed = isMixed ? " Kinds of call are mixed, though: plan each by itself, by --key." : ""
+  if (!together.isDependent || ordered === undefined || isPaired) {
+    return { words: `Worth it: ${promise} (−${Say.percent(gain(row))}).${mixed}`, row }
   }
-  const first = isMixed ? " Kinds of call are mixed, though: plan each by itself, by --key." : ""
-  return { words: `Worth it: ${promise} (−${Say.percent(gain(row))}).${first}`, row }
+  const asNext = asSlowAsTheNext(ordered.values, row, percentiles[objective], distribution.max) ?? plain
+  const doubt = `${promise} if copies were independent, but slow calls come together, and a hedge as slow as the next call would make it ${Say.ms(asNext)}. Measure pairs, two copies at once, and use --pair.`
+  return {
+    words: `${1 - asNext / plain < worthwhile ? "Not worth it on this evidence" : "Perhaps"}: ${doubt}${mixed}`,
+    row
+  }
 }
+
+const hopeless = (words: string): Verdict => ({ words, row: undefined })
+
+const shortTail = (ratio: number): string =>
+  `: it is ${Number(ratio.toPrecision(2))} × P50, and a tail as short as that leaves little to cut`

@@ -1,43 +1,12 @@
 /** What a user should know before believing a plan. Each warning begins with what it is about. */
-import * as Choice from "./choice.js"
-import * as Copies from "./copies.js"
 import * as Dependence from "./dependence.js"
 import type { Distribution } from "./distribution.js"
 import * as Plan from "./plan.js"
-import { type Evidence, type Goals, names, type Outlook, percentiles, type Row } from "./plan.js"
+import { type Evidence, type Goals, names, type Outlook, percentiles } from "./plan.js"
 import type { Measured } from "./read.js"
 import { type Group, mostKept, otherKeys } from "./samples.js"
 import * as Say from "./say.js"
-
-/** Whether calls come slow together: what the order of time says. */
-export interface Togetherness {
-  /** The rank correlation of a call's latency with the next one's; null if the order is not known. */
-  readonly correlation: number | null
-  /** Whether it is too much for copies to be independent. */
-  readonly isDependent: boolean
-  /** As many independent calls would tell as much. */
-  readonly effective: number
-}
-
-/** A correlation below this changes little. */
-const muchCorrelation = 0.3
-
-/** Fewer calls have no order to speak of. */
-const fewestInOrder = 30
-
-export const togetherness = ({ distribution, ordered }: Group): Togetherness => {
-  const { n } = distribution
-  const none = { correlation: null, isDependent: false, effective: n }
-  if (ordered === undefined || ordered.values.length < fewestInOrder) return none
-  const correlation = Dependence.autocorrelation(ordered.values)
-  const isDependent = correlation >= muchCorrelation && correlation > 3 / Math.sqrt(ordered.values.length)
-  // of a sequence in which each depends on the one before it
-  return {
-    correlation,
-    isDependent,
-    effective: isDependent ? (n * (1 - correlation)) / (1 + correlation) : n
-  }
-}
+import { asSlowAsTheNext, type Togetherness } from "./together.js"
 
 /** About the record as a whole. */
 export const ofRecord = (measured: Measured, isKeyed: boolean): ReadonlyArray<string> => [
@@ -181,7 +150,7 @@ const burst = (
     stretch < 0.5
       ? `: ${Say.percent(most)} of the slowest ${Say.percent(slowest)} lie within ${Say.percent(stretch)} of the record`
       : ""
-  const row = bestOf(rows, objective)
+  const row = Plan.bestOf(rows, objective)
   const asNext =
     row === undefined ? null : asSlowAsTheNext(ordered.values, row, percentiles[objective], distribution.max)
   const consequence =
@@ -193,23 +162,6 @@ const burst = (
   ]
 }
 
-/** The row that does most for the percentile that is aimed at. */
-export const bestOf = (rows: ReadonlyArray<Row>, objective: Goals["objective"]): Row | undefined =>
-  rows
-    .filter(({ attempts, fanOut }) => attempts > 1 && fanOut === 1)
-    .reduce<Row | undefined>(
-      (best, row) =>
-        best === undefined || (row[objective] ?? Infinity) < (best[objective] ?? Infinity) ? row : best,
-      undefined
-    )
-
-/** What a policy would reach if each call's hedge took as long as the call after it: slow calls then come together as they did. */
-export const asSlowAsTheNext = (values: Float64Array, row: Row, p: number, latest: number): number | null => {
-  const copies = Copies.paired(values.subarray(0, -1), values.subarray(1))
-  const ms = Choice.quantileOf(Choice.missOf(copies, { ...row, attempts: 2 }), p, latest + row.delayMs)
-  return ms === Infinity ? null : ms
-}
-
 const pairs = (
   { distribution, ordered }: Group,
   { copies, effective }: Evidence,
@@ -218,7 +170,7 @@ const pairs = (
 ): ReadonlyArray<string> => {
   if (copies.mostAttempts > 2 || ordered?.seconds === undefined) return []
   const correlation = Dependence.rankCorrelation(ordered.values, ordered.seconds)
-  const row = bestOf(rows, objective) ?? rows[rows.length - 1]!
+  const row = Plan.bestOf(rows, objective) ?? rows[rows.length - 1]!
   const goals = { objective, extraLoads: [row.extraLoad], fanOuts: [] }
   const promised = Plan.outlook(Plan.independent(distribution, effective), goals).rows[0]!
   return [
