@@ -16,7 +16,7 @@ const worth: ReadonlyArray<readonly [RegExp, number]> = [
     /(^|_)(upstream|backend|connect|connecting|dns|tls|ssl|blocked|send|sending|receive|receiving|queue|queued|inter|per|lock|first)(_|$)/,
     -4
   ],
-  [/(^|_)(avg|average|mean|min|max|std|stdev|stddev|median|p\d+|percentile|sum)(_|$)/, -8]
+  [/(^|_)(avg|average|mean|min|max|std|stdev|stddev|med|median|p_?\d+|percentile|sum)(_|$)/, -30]
 ]
 
 /** Names of what is no time that something took. */

@@ -30,15 +30,15 @@ export const verdict = (
   const plain = unhedged[objective]
   const best = bestOf(rows, objective)
   if (plain === null) return hopeless(`Cannot be told: ${name} lies beyond the last bucket of the record.`)
+  const reached = best === undefined ? plain : best[objective]
+  if (reached === null || (best === undefined && unhedged.ci[objective][1] === null)) {
+    return hopeless(
+      `Cannot be told: ${Say.plural(distribution.n, "latency is", "latencies are")} too few to say what a hedge would do for ${name}.`
+    )
+  }
   if (best === undefined) {
     return hopeless(
       `Not worth it: no hedge within these budgets brings ${name} below ${Say.ms(plain)}; the latencies have no tail to cut.`
-    )
-  }
-  const reached = best[objective]
-  if (reached === null) {
-    return hopeless(
-      `Cannot be told: ${Say.plural(distribution.n, "latency is", "latencies are")} too few to say what a hedge would do for ${name}.`
     )
   }
   if (plain < leastMs) {

@@ -117,12 +117,13 @@ const samples = (
   together: Togetherness,
   { unhedged }: Outlook
 ): ReadonlyArray<string> => {
-  const unbounded = names.filter((name) => unhedged.ci[name][1] === null)
+  // what lies beyond the last bucket is another matter
+  const unbounded = names.filter((name) => unhedged[name] !== null && unhedged.ci[name][1] === null)
   if (unbounded.length === 0) return []
   const needed = unbounded.map((name) => Say.count(Math.ceil(Math.log(0.025) / Math.log(percentiles[name]))))
-  const worth = together.isDependent ? `, worth ${Say.count(together.effective)} independent ones,` : ""
+  const worth = together.isDependent ? ` (worth ${Say.count(together.effective)} independent ones)` : ""
   return [
-    `samples: ${Say.plural(n, "latency", "latencies")}${worth} are too few for ${Say.and(unbounded.map((name) => Say.labels[name]))}: an upper bound takes ${Say.and(needed)}. What they cannot tell is left open (–)`
+    `samples: ${Say.plural(n, "latency is", "latencies are")} too few${worth} for ${Say.and(unbounded.map((name) => Say.labels[name]))}: an upper bound takes ${Say.and(needed)}. What they cannot tell is left open (–)`
   ]
 }
 

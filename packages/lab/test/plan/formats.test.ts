@@ -254,6 +254,12 @@ describe("k6", () => {
     expect(measured.skipped).toMatchObject([{ what: "another metric", count: 1, line: 2 }])
   })
 
+  it("says how to get latencies, of a summary", async () => {
+    expect(await refusal('{"metrics":{"http_req_duration":{"avg":3.1,"p(95)":5}}}')).toMatch(
+      /^a\.log: a summary of k6 holds no latencies; --out json=FILE writes them; its first line is /
+    )
+  })
+
   it("has other metrics with --column, of gRPC with a status of its own", async () => {
     const text = lines(
       '{"metric":"grpc_req_duration","type":"Point","data":{"time":"2025-10-15T00:33:08Z","value":7,"tags":{"status":"0"}}}'
@@ -360,19 +366,29 @@ describe("HdrHistogram and wrk2", () => {
     expect(percentilesOf(measured)).toEqual([10_000, 9.671, 20.111, 30.222])
   })
 
-  it("wrk prints a few percentiles, and what is beyond them is not known", async () => {
-    const text = lines(
-      "Running 30s test @ http://127.0.0.1:8080/index.html",
-      "  Latency Distribution",
-      "     50%  635.91us",
-      "     75%    1.50ms",
-      "     99%    3.00ms",
-      "  10000 requests in 30.10s, 1.60GB read"
-    )
-    const { distribution } = (await readText(text)).all
-    expect(distribution.quantile(0.5)).toBeCloseTo(0.63591, 9)
-    expect(distribution.quantile(0.999)).toBe(Infinity)
-    expect(distribution.beyond).toBeCloseTo(100, 6)
+  it("wrk prints a few percentiles, and the greatest latency", async () => {
+    const text = (spread: string) =>
+      lines(
+        "Running 30s test @ http://127.0.0.1:8080/index.html",
+        "  Thread Stats   Avg      Stdev     Max   +/- Stdev",
+        spread,
+        "  Latency Distribution",
+        "     50%  635.91us",
+        "     75%    1.50ms",
+        "     99%    3.00ms",
+        "  10001 requests in 30.10s, 1.60GB read"
+      )
+    const measured = await readText(text("    Latency   635.91us    0.89ms  12.92ms   93.69%"))
+    expect(percentilesOf(measured)).toEqual([
+      10_001,
+      expect.closeTo(0.6359, 3),
+      expect.any(Number),
+      expect.closeTo(3, 2)
+    ])
+    expect(measured.all.distribution.max).toBe(12.92)
+    // without it, what is beyond the last percentile is not known
+    const { distribution } = (await readText(text(""))).all
+    expect([distribution.quantile(0.999), distribution.beyond, distribution.max]).toEqual([Infinity, 100, 3])
   })
 })
 

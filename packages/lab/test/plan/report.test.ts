@@ -68,7 +68,9 @@ describe("each record's traps are met by a warning", () => {
   it("chrome.har: cache hits, and too few calls", async () => {
     const report = await ofData("chrome.har")
     expect(about(report, "cache")).toContain("47 of 120")
-    expect(about(report, "samples")).toMatch(/^samples: 120 latencies.* too few for P95, P99 and P99\.9/)
+    expect(about(report, "samples")).toMatch(
+      /^samples: 120 latencies are too few \(worth 57 independent ones\) for P95, P99 and P99\.9/
+    )
   })
 
   it("k8s-apiserver.prom: buckets, three histograms, many labels, calls beyond the last bucket", async () => {

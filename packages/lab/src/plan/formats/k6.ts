@@ -18,6 +18,9 @@ const isJson = (head: Head): boolean =>
 
 const isCsv = ({ lines }: Head): boolean => /^metric_name,timestamp,metric_value/.test(lines[0] ?? "")
 
+/** What k6 prints in the end, `--summary-export`. */
+const isSummary = ({ text }: Head): boolean => /"metrics"\s*:/.test(text) && /"p\(\d+\)"\s*:/.test(text)
+
 const rowOf = (
   metric: string,
   value: unknown,
@@ -44,8 +47,10 @@ const metricsOf = ({ lines }: Head): ReadonlyArray<string> => {
 
 export const k6: Format = {
   name: "k6",
-  recognise: (head) => isJson(head) || isCsv(head),
+  recognise: (head) => isJson(head) || isCsv(head) || isSummary(head),
   open: (head, ask, sink) => {
+    if (isSummary(head))
+      throw new NoLatency("a summary of k6 holds no latencies; --out json=FILE writes them")
     const column = Columns.named(ask, ask.column ?? "http_req_duration", "ms")
     const metric = column.name
     let found = 0

@@ -6,22 +6,25 @@ import * as Columns from "./columns.js"
 export const coarse =
   "percentiles: the record holds a few percentiles and not the latencies; between them they are taken to lie evenly"
 
-/** Pieces between percentiles, evenly filled. */
+/** Pieces between percentiles, evenly filled; by nearest rank each percentile is again what was printed. */
 export const between = (
   min: number,
   steps: ReadonlyArray<{ readonly p: number; readonly ms: number }>,
   total: number
-): ReadonlyArray<Piece> =>
-  steps
+): ReadonlyArray<Piece> => {
+  const upTo = (p: number) => Math.ceil(total * p - 1e-9)
+  return steps
     .map(({ ms, p }, i) => {
       const before = steps[i - 1] ?? { p: 0, ms: Math.min(min, ms) }
-      return { from: before.ms, to: ms, count: Math.round(total * p) - Math.round(total * before.p) }
+      return { from: before.ms, to: ms, count: upTo(p) - upTo(before.p) }
     })
     .filter(({ count }) => count > 0)
+}
 
 const spectrum = /^\s*"?\s*(\d+(?:\.\d+)?)"?[\s,]+([01](?:\.\d+)?)[\s,]+(\d+)(?:[\s,]+|$)/
 const spectrumHead = /Value.*Percentile.*TotalCount/
 const share = /^\s*(\d+(?:\.\d+)?)%\s+(\d+(?:\.\d+)?[a-zµμ]+)\s*$/
+const spread = /^\s*Latency\s+\S+\s+\S+\s+(\d+(?:\.\d+)?[a-zµμ]+)\s/
 const requests = /^\s*(\d+) requests in /
 
 const isSpectrum = ({ text }: Head): boolean => spectrumHead.test(text)
@@ -68,6 +71,7 @@ export const wrk: Format = {
     if (isSpectrum(head)) return hgrm.open(head, ask, sink)
     if (!isWrk(head)) throw new NoLatency("is no output of wrk or wrk2")
     let total = 0
+    let max: number | undefined
     const steps: Array<{ p: number; ms: number }> = []
     return {
       title: "wrk's percentiles",
@@ -78,20 +82,14 @@ export const wrk: Format = {
         const ms = milliseconds(time, "ms")
         const isNext = steps.every(({ p }) => p < Number(percent) / 100)
         if (percent !== undefined && ms !== undefined && isNext) steps.push({ p: Number(percent) / 100, ms })
+        max ??= milliseconds(spread.exec(line)?.[1], "ms")
         total = Number(requests.exec(line)?.[1] ?? total)
       },
       end: () => {
         if (steps.length === 0) throw new NoLatency("wrk prints percentiles only with --latency")
-        sink.counted({ field: () => undefined }, beyondLast(steps, total))
+        sink.counted({ field: () => undefined }, between(0, [...steps, { p: 1, ms: max ?? Infinity }], total))
       },
       notes: () => [coarse]
     }
   }
-}
-
-/** What is above the last percentile is known to be above it, and no more. */
-const beyondLast = (steps: ReadonlyArray<{ readonly p: number; readonly ms: number }>, total: number) => {
-  const last = steps[steps.length - 1]!
-  const rest = total - Math.round(total * last.p)
-  return [...between(0, steps, total), ...(rest > 0 ? [{ from: last.ms, to: Infinity, count: rest }] : [])]
 }
