@@ -88,6 +88,16 @@ export interface Options<
   readonly name?: string
 }
 
+/** Options in which nothing speaks of values or errors: a combinator that is given them fits any effect, and can be kept. */
+export interface PlainOptions<
+  out R = never,
+  out D extends In | undefined = undefined,
+  out T extends In | undefined = undefined
+> extends Omit<Options<unknown, unknown, R, D, T>, "classify" | "onDiscard"> {
+  readonly classify?: never
+  readonly onDiscard?: never
+}
+
 /** `HedgeError` if a deadline or an attempt timeout is given, else nothing. */
 export type DeadlineError<D> = [D] extends [undefined] ? never : HedgeError
 

@@ -261,3 +261,12 @@ HedgeTest.script([{ after: 5 }])
 HedgeTest.script([{ afetr: 5, succeed: 1 }])
 
 HedgeTest.layer satisfies Layer.Layer<HedgeThrottle.Default>
+
+// options that are kept for later, and say nothing of values or errors, fit any effect
+const kept = Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis"), deadline: "1 second" })
+the(readBook.pipe(kept)).is<Read<Hedge.HedgeError>>()
+the(
+  Hedge.hedgeWith({ schedule: HedgeSchedule.fixed("80 millis") })((attempt) => Effect.succeed(attempt.index))
+).is<Effect.Effect<number>>()
+const keptScoped = Hedge.hedgeScoped({ schedule: HedgeSchedule.fixed("80 millis") })
+the(keptScoped(readBook)).is<Read<never, Scope.Scope>>()
