@@ -84,6 +84,8 @@ export const hedge: {
 /**
  * Like {@link hedge}, with an effect per attempt: another replica, another connection, another region.
  *
+ * With the policy of a layer: `Effect.flatMap(HedgePolicy.DefaultPolicy, (policy) => Hedge.hedgeWith(f, policy))`.
+ *
  * @example
  * import type { Effect } from "effect"
  * import { Hedge, HedgeSchedule } from "effect-hedge"

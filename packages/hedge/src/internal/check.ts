@@ -12,21 +12,26 @@ const isNegative = (input: Duration.DurationInput): boolean => {
   return Array.isArray(input) && input.some((part) => !(part >= 0))
 }
 
-const readable = 'a duration that is not negative, such as 80, "80 millis" or Duration.millis(80)'
+const examples = 'such as 80, "80 millis" or Duration.millis(80)'
 
-/** `Duration.decode` turns a negative duration into zero; here it is refused. */
-export const checkDuration = (field: string, input: Duration.DurationInput): Duration.Duration => {
-  if (isNegative(input)) return refuse(field, input, readable)
+/** `Duration.decode` turns a negative duration into zero; here it is no duration. */
+const decode = (input: Duration.DurationInput): Duration.Duration | undefined => {
+  if (isNegative(input)) return undefined
   try {
     return Duration.decode(input)
   } catch {
-    return refuse(field, input, readable)
+    return undefined
   }
 }
 
+export const checkDuration = (field: string, input: Duration.DurationInput): Duration.Duration =>
+  decode(input) ?? refuse(field, input, `a duration that is not negative, ${examples}`)
+
 export const checkPositiveDuration = (field: string, input: Duration.DurationInput): Duration.Duration => {
-  const duration = checkDuration(field, input)
-  return Duration.toMillis(duration) > 0 ? duration : refuse(field, input, "a duration longer than zero")
+  const duration = decode(input)
+  return duration !== undefined && Duration.toMillis(duration) > 0
+    ? duration
+    : refuse(field, input, `a duration longer than zero, ${examples}`)
 }
 
 export const checkNumber = (

@@ -83,10 +83,11 @@ const withTag =
       attempt: same(effect)
     })
 
-export const withPolicy = ((effectOrTag: unknown, tag?: Context.Tag<never, Service>) =>
+// a second argument that is no tag is the index that a callback of `map` or `forEach` is given
+export const withPolicy = ((effectOrTag: unknown, tag?: unknown) =>
   Context.isTag(effectOrTag)
     ? withTag(effectOrTag as never)
-    : withTag(tag ?? (DefaultPolicy as never))(effectOrTag as AnyEffect)) as never
+    : withTag((Context.isTag(tag) ? tag : DefaultPolicy) as never)(effectOrTag as AnyEffect)) as never
 
 export const withoutHedging = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.provideService(self, Hedging, false)

@@ -115,15 +115,11 @@ const check = (options: AnyOptions, eligible: boolean): EnginePolicy => {
   checkShapes(options)
   const deadline = optional(options.deadline, (input) => checkPositiveDuration("deadline", input))
   const minTimeLeft = checkDuration("minTimeLeft", options.minTimeLeft ?? 0)
-  if (options.minTimeLeft !== undefined && !(toMillis(minTimeLeft) < toMillis(deadline))) {
-    refuse("minTimeLeft", options.minTimeLeft, "a duration shorter than the deadline")
-  }
   if (options.minTimeLeft !== undefined && deadline === undefined) {
-    refuse(
-      "minTimeLeft",
-      options.minTimeLeft,
-      "nothing, unless there is a deadline that it could be measured against"
-    )
+    refuse("minTimeLeft", options.minTimeLeft, "no value, unless there is a deadline")
+  }
+  if (toMillis(minTimeLeft) >= toMillis(deadline) && deadline !== undefined) {
+    refuse("minTimeLeft", options.minTimeLeft, "a duration shorter than the deadline")
   }
   return fromData({
     name: options.name ?? "inline",
