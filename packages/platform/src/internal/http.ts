@@ -149,7 +149,11 @@ const scopedRequests = globalValue(
 /** The controllers of responses that a scoped client gave. */
 const controllers = new WeakMap<Response, AbortController>()
 
-export const scopedController = (request: Request): AbortController | undefined => scopedRequests.get(request)
+/** The controller of a request that is sent within a scope. One whose scope has closed is left over from an earlier execution. */
+export const scopedController = (request: Request): AbortController | undefined => {
+  const controller = scopedRequests.get(request)
+  return controller?.signal.aborted === true ? undefined : controller
+}
 
 /** An attempt through a client that may be scoped: interrupting it aborts its request, which the scope alone would do much later. */
 export const abortable = <E, R>(
