@@ -3,9 +3,16 @@ import { Effect } from "effect"
 import { measure } from "../../src/tail/experiment.js"
 import type { OwnTarget, Settings } from "../../src/tail/settings.js"
 
+const latency = {
+  _tag: "Uniform",
+  fast: { min: 1, max: 5 },
+  slow: { min: 50, max: 100 },
+  slowShare: 0.1
+} as const
+
 const target: OwnTarget = {
   _tag: "Own",
-  latency: { _tag: "Uniform", fast: { min: 1, max: 5 }, slow: { min: 50, max: 100 }, slowShare: 0.1 },
+  latency,
   seed: 1,
   keepsWorking: false
 }
@@ -42,7 +49,7 @@ it.live("200 hedged calls: 200 answers, hedges within the budget, losers cancell
     // so slow that on the busiest machine a loser is cut off before it has answered
     const slow = { min: 5_000, max: 6_000 }
     const summary = yield* measure(
-      { ...settings, target: { ...target, latency: { ...target.latency, slow } }, warmUp: 0 },
+      { ...settings, target: { ...target, latency: { ...latency, slow } }, warmUp: 0 },
       "hedged",
       0
     )
@@ -58,7 +65,7 @@ it.live("a call that times out is a failure, and the server notices that its cli
   Effect.gen(function* () {
     const never = {
       ...target,
-      latency: { ...target.latency, fast: { min: 60_000, max: 60_000 }, slowShare: 0 }
+      latency: { ...latency, fast: { min: 60_000, max: 60_000 }, slowShare: 0 }
     }
     const load = { calls: 10, rate: null, fanOut: 1 }
     const summary = yield* measure(
