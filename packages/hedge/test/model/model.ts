@@ -392,6 +392,10 @@ const goOn = (c: number): Move =>
 
 // --- outcomes ------------------------------------------------------------------------------------------------------------
 
+/** As the caller of call `c` would see it. */
+const describe = (exit: Exit, c: number): string =>
+  "successOf" in exit ? `Success ${c}.${exit.successOf}` : exit.causes.join(", ")
+
 const exitOf = ({ exit }: AttemptSpec, c: number, i: number): Exit => {
   switch (exit) {
     case "Success":
@@ -518,10 +522,19 @@ const whyInterrupted: Record<HedgeEvent.CallOutcome, HedgeEvent.InterruptReason>
 const settle = (c: number, outcome: HedgeEvent.CallOutcome, exit: Exit, winner?: number): Move =>
   call(c, ({ attempts }) => {
     const primary = attempts[0]!.judged
+    const rejected = attempts.flatMap(({ judged }, i) =>
+      judged?.as === "NonFatal" ? [`${i} ${describe(judged.exit, c)}`] : []
+    )
     const held = primary?.as === "NonFatal" && "successOf" in primary.exit && winner !== 0
     return all(
       change(c, () => ({ state: "Settled", exit })),
-      tell(c, { _tag: "CallEnded", outcome, winner, attempts: attempts.length }),
+      tell(c, {
+        _tag: "CallEnded",
+        outcome,
+        winner,
+        attempts: attempts.length,
+        rejected: rejected.join("; ")
+      }),
       held ? discard(c, 0, "Rejected") : nothing,
       ...attempts.map((attempt, i) =>
         attempt.ended || attempt.interrupted !== undefined
@@ -590,11 +603,7 @@ const take = (c: number): Move =>
         take(c)
       )
     }
-    const taken = callerInterrupted
-      ? "Interrupt"
-      : "successOf" in exit
-        ? `Success ${c}.${exit.successOf}`
-        : exit.causes.join(", ")
+    const taken = callerInterrupted ? "Interrupt" : describe(exit, c)
     return both(
       change(c, () => ({ state: "Taken" })),
       (world) => [world, [{ call: c, taken: { at: now, exit: taken } }]]
@@ -632,10 +641,13 @@ const timersGoOff = (c: number): Move =>
   )
 
 const timesOut = (c: number, i: number): Move =>
-  both(
-    judge(c, i, "NonFatal", { causes: ["Fail AttemptTimeout"] }, undefined, true),
-    interrupt(c, i, "AttemptTimeout")
-  )
+  call(c, ({ attempts }, now) => {
+    const report = `${i} TimedOut ${now - attempts[i]!.startedAt}`
+    return both(
+      judge(c, i, "NonFatal", { causes: [`Fail AttemptTimeout (${report})`] }, undefined, true),
+      interrupt(c, i, "AttemptTimeout")
+    )
+  })
 
 // --- the run -------------------------------------------------------------------------------------------------------------
 
