@@ -227,7 +227,8 @@ export class Call {
     if (this.launches >= launchesPerTurn) {
       this.yielding = true
       this.host.yieldTo(() => this.tell(yielded))
-      return false
+      // a scheduler may have run that at once
+      return true
     }
     const refusal = refusalOf(this, now)
     if (refusal === undefined) this.sendHedge(now)
