@@ -43,6 +43,25 @@ export const absoluteUrl = (request: Request): URL | undefined => {
   }
 }
 
+/** The part of a URL that decides its origin. */
+const beforePath = /^https?:\/\/[^/?#\\]*/i
+
+/** Origins by what stands before the path: to parse a URL costs as much as all else that a hedged client adds to a request. */
+const knownOrigins = new Map<string, string>()
+const mostOrigins = 256
+
+/** The origin of a request's URL; `undefined` if its URL is none. */
+export const originOf = (request: Request): string | undefined => {
+  const prefix = beforePath.exec(request.url)?.[0]
+  if (prefix === undefined) return absoluteUrl(request)?.origin
+  const known = knownOrigins.get(prefix)
+  if (known !== undefined) return known
+  if (knownOrigins.size >= mostOrigins) knownOrigins.clear()
+  const origin = absoluteUrl(request)?.origin
+  if (origin !== undefined) knownOrigins.set(prefix, origin)
+  return origin
+}
+
 /** The same request with other headers. `HttpClientRequest` can add and replace headers only. */
 export const withHeaders = (request: Request, headers: Headers.Headers): Request =>
   Object.assign(Object.create(Object.getPrototypeOf(request)), request, { headers })

@@ -1,7 +1,7 @@
 import type { HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Exit } from "effect"
 import { type HedgeAttempt, HedgePolicy, HedgeThrottle } from "effect-hedge"
-import { absoluteUrl, fromExit, Held, release } from "./http.js"
+import { fromExit, Held, originOf, release } from "./http.js"
 import type { AnyOptions } from "./options.js"
 import { originThrottle } from "./origins.js"
 
@@ -84,7 +84,7 @@ export const policiesOf = (options: AnyOptions) => {
     const known = derive(policy)
     if (policy.throttle !== undefined) return known
     if (Context.get(context, HedgeThrottle.Default) !== processDefault) return known
-    const url = absoluteUrl(request)
-    return url === undefined ? known : under(known, originThrottle(url.origin))
+    const origin = originOf(request)
+    return origin === undefined ? known : under(known, originThrottle(origin))
   }
 }
