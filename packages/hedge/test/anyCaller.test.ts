@@ -9,6 +9,7 @@ import {
   Runtime,
   Schedule,
   type Scheduler,
+  Supervisor,
   TestClock
 } from "effect"
 import { Hedge, HedgeAttempt, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
@@ -153,6 +154,27 @@ describe("a scheduler of the caller's own", () => {
       yield* settled
       expect(yield* poll(fiber)).toStrictEqual(Exit.succeed(3))
       expect(yield* script.observed).toMatchObject({ startedAt: [0, 0, 80], interruptions: 1 })
+    })
+  )
+})
+
+describe("a supervisor of the caller's", () => {
+  it.effect("is told of every attempt's start and end", () =>
+    Effect.gen(function* () {
+      const supervisor = yield* Supervisor.track
+      const answer = yield* Deferred.make<number>()
+      const attempt = Hedge.hedgeWith(({ index }) => (index === 2 ? Deferred.await(answer) : Effect.never), {
+        schedule: HedgeSchedule.parallel,
+        throttle,
+        maxAttempts: 3
+      })
+      const fiber = yield* Effect.fork(Effect.supervised(attempt, supervisor))
+      yield* settled
+      expect((yield* supervisor.value).length).toBe(3)
+      yield* Deferred.succeed(answer, 3)
+      expect(yield* Fiber.join(fiber)).toBe(3)
+      yield* settled
+      expect(yield* supervisor.value).toStrictEqual([])
     })
   )
 })

@@ -9,7 +9,8 @@ import {
   RuntimeFlags,
   RuntimeFlagsPatch,
   Schedule,
-  Scheduler
+  Scheduler,
+  Supervisor
 } from "effect"
 import { Hedge, HedgeOutcome, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 
@@ -32,6 +33,8 @@ interface Plan {
   readonly scoped: boolean
   readonly awaitLosers: boolean
   readonly uninterruptible: boolean
+  /** Fibers under a supervisor are started another way. */
+  readonly supervised: boolean
   readonly discardTurns: number
   readonly refusals: number
 }
@@ -71,11 +74,15 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   scoped: fc.boolean(),
   awaitLosers: fc.boolean(),
   uninterruptible: fc.boolean(),
+  supervised: fc.boolean(),
   discardTurns: fc.nat(2),
   refusals: fc.nat(2)
 })
 
 const noInterruption = Effect.patchRuntimeFlags(RuntimeFlagsPatch.disable(RuntimeFlags.Interruption))
+
+/** Watches fibers, and does nothing about them. */
+const watching = Supervisor.fromEffect(Effect.void)
 
 /** What has happened in one run of a plan. */
 class Ledger {
@@ -150,7 +157,8 @@ const callOf = (plan: Plan, ledger: Ledger): Effect.Effect<void, string> => {
   const taken = plan.scoped
     ? Effect.scoped(Effect.flatMap(Hedge.hedgeScoped(opening, options), take))
     : Effect.flatMap(Hedge.hedge(attempt, options), take)
-  return plan.uninterruptible ? Effect.uninterruptible(taken) : taken
+  const supervised = plan.supervised ? Effect.supervised(taken, watching) : taken
+  return plan.uninterruptible ? Effect.uninterruptible(supervised) : supervised
 }
 
 /** Runs a plan, interrupting the caller after so many turns; how many turns there were until then. */
