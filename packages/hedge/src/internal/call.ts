@@ -163,9 +163,9 @@ export class Call {
 
   private onStarted(): void {
     this.report?.callStarted()
-    this.throttle.onCall?.(this.startedAt)
     const restriction = restrictionOf(this.host.context, this.policy)
     this.launch("Primary", this.startedAt)
+    this.throttle.onCall?.(this.startedAt)
     if (restriction === undefined) return
     this.stagger.end()
     this.report?.suppressed(1, restriction, undefined)
@@ -266,6 +266,8 @@ export class Call {
     const context = task.context?.(attempt, surroundings) ?? surroundings
     attempt.refs = host.attemptRefs(context, index)
     attempt.fiber = host.start(task.attempt(attempt), attempt.refs)
+    // its own first steps may have ended the call
+    if (attempt.interrupted !== undefined) host.interrupt(attempt.fiber)
     attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
   }
 
@@ -343,9 +345,9 @@ export class Call {
     else this.logFailure(cause)
   }
 
-  /** A listener or an onDiscard failed, which changes nothing any more. */
+  /** A listener failed, or an onDiscard or a throttle after the call had ended: that changes nothing any more. */
   logFailure(cause: Cause.Cause<unknown>): void {
-    this.host.start(Effect.logError("effect-hedge: a listener or onDiscard failed", cause))
+    this.host.start(Effect.logError("effect-hedge: a listener, onDiscard or throttle failed", cause))
   }
 
   private onDeadline(now: number): void {
@@ -382,7 +384,7 @@ export class Call {
     if (attempt.interrupted !== undefined) return
     attempt.interrupted = reason
     attempt.interruptedAt = now
-    this.host.interrupt(attempt.fiber!)
+    if (attempt.fiber !== undefined) this.host.interrupt(attempt.fiber)
   }
 
   private unwound(): void {
@@ -409,12 +411,13 @@ export class Call {
 
   /** The caller takes the result; it cannot be interrupted here. */
   take(): Effect.Effect<unknown, unknown> {
-    if (this.policy.awaitLosers) {
-      return Effect.flatMap(this.awaitUnwound, () =>
-        this.host.interruptible && this.host.isInterrupted ? this.abandon(Cause.empty) : this.inherit()
-      )
-    }
-    return this.inherit()
+    return this.policy.awaitLosers
+      ? Effect.flatMap(this.awaitUnwound, () => this.handOver())
+      : this.handOver()
+  }
+
+  private handOver(): Effect.Effect<unknown, unknown> {
+    return this.host.interruptible && this.host.isInterrupted ? this.abandon(Cause.empty) : this.inherit()
   }
 
   /** The result, with what its attempt leaves in the caller: its FiberRefs and its scope. */

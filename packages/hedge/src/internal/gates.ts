@@ -1,5 +1,6 @@
 import type { SuppressionReason } from "../HedgeEvent.js"
 import type { Call } from "./call.js"
+import { aName, isName } from "./check.js"
 
 export interface Refusal {
   readonly reason: SuppressionReason
@@ -8,6 +9,11 @@ export interface Refusal {
 }
 
 const because = (reason: SuppressionReason, throttle?: string): Refusal => ({ reason, throttle })
+
+const checkReason = (reason: string): string => {
+  if (isName(reason)) return reason
+  throw new TypeError(`a gate answered ${String(reason)}; allowed is a reason, ${aName}, or undefined`)
+}
 
 /**
  * Asks the gates of a hedge in their order; the first refusal counts. Whether the call may hedge at all was settled when it started
@@ -22,7 +28,7 @@ export const refusalOf = (call: Call, now: number): Refusal | undefined => {
     const state = call.stateOf(now)
     for (const gate of policy.gates) {
       const reason = gate(state)
-      if (reason !== undefined) return because(reason)
+      if (reason !== undefined) return because(checkReason(reason))
     }
   }
   const throttle = call.throttle.refusedBy(now)

@@ -87,7 +87,7 @@ const replicaRouter = ({
   credentials
 }: AnyOptions): ((copy: Request, index: number) => Request) => {
   if (replicas === undefined) return (copy) => copy
-  const bases = replicas.map((replica) => replica.replace(/\/+$/, ""))
+  const bases = replicas.map((replica) => new URL(replica).href.replace(/\/+$/, ""))
   return (copy, index) => {
     const url = absoluteUrl(copy)
     if (url === undefined) return copy
