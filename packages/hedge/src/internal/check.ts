@@ -15,9 +15,9 @@ export const checkObject = (what: string, value: unknown, allowed: string): void
 /** Refuses what is no object, a field that does not exist, and a value that a field cannot have. */
 export const checkFields = (what: string, value: unknown, shapes: Readonly<Record<string, Shape>>): void => {
   const names = Object.keys(shapes).join(", ")
-  checkObject(what, value, `an object with the fields ${names}`)
+  checkObject(what, value, `an object with the options ${names}`)
   for (const [field, part] of Object.entries(value as object)) {
-    if (!Object.hasOwn(shapes, field)) refuse(field, part, `one of the fields ${names}`)
+    if (!Object.hasOwn(shapes, field)) refuse(field, part, `one of the options ${names}`)
     const shape = shapes[field]
     if (part !== undefined && shape !== undefined && !shape[0](part)) refuse(field, part, shape[1])
   }
