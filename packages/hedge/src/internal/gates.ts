@@ -21,9 +21,10 @@ const checkReason = (reason: string): string => {
  */
 export const refusalOf = (call: Call, now: number): Refusal | undefined => {
   const { policy } = call
+  // the layer that holds the policy has closed
+  if (policy.losers?.closed === true) return because("Disabled")
   if (call.doNotRetry) return because("Pushback")
   if (call.deadlineAt - now < policy.minTimeLeftMillis || call.deadlineAt <= now) return because("Deadline")
-  if (policy.losers?.closed === true) return because("Disabled")
   if (policy.gates.length > 0) {
     const state = call.stateOf(now)
     for (const gate of policy.gates) {
