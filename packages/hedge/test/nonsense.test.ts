@@ -18,6 +18,8 @@ const nonsense: ReadonlyArray<readonly [what: string, make: () => unknown, field
     () => HedgePolicy.make({ schedule, maxAttempt: 3 } as never),
     "maxAttempt"
   ],
+  ["an option that is null", () => HedgePolicy.make({ schedule, maxAttempts: null } as never), "maxAttempts"],
+  ["a burst that is null", () => HedgeThrottle.loadBudget({ extraLoad: 1, burst: null } as never), "burst"],
   ["a tag without an id", () => HedgePolicy.Tag("" as never), "id"],
   ["a listener without a function", () => HedgeEvent.layer({} as never), "onEvent"],
   [

@@ -19,6 +19,7 @@ export const checkFields = (what: string, value: unknown, shapes: Readonly<Recor
   for (const [field, part] of Object.entries(value as object)) {
     if (!Object.hasOwn(shapes, field)) refuse(field, part, `one of the options ${names}`)
     const shape = shapes[field]
+    if (part === null) refuse(field, part, shape?.[1] ?? "a value, or none at all")
     if (part !== undefined && shape !== undefined && !shape[0](part)) refuse(field, part, shape[1])
   }
 }

@@ -91,7 +91,7 @@ export const loadBudget = (options: {
   )
   const burst = checkNumber(
     "burst",
-    options.burst ?? defaults.burst,
+    options.burst === undefined ? defaults.burst : options.burst,
     (n) => n >= 0 && Number.isFinite(n),
     "a number of at least 0"
   )
