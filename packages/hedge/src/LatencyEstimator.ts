@@ -8,8 +8,9 @@
  *
  * - Times are kept in buckets less than 0.8 % wide, between 10 µs and 70 minutes.
  * - Two windows are kept and read as one. A window ends after 10,000 samples or 60 seconds, whichever is first, but not with fewer than 200
- *   samples. If the median of the running window is more than twice, or less than half, that of the earlier one, and chance does not explain
- *   it, the earlier one is dropped.
+ *   samples.
+ * - When the median has become more than twice, or less than half, of what is usual (the median of the last 10 windows' medians), and neither
+ *   chance nor a stall of less than a second explains it, everything is forgotten and learned anew.
  * - Samples may have a key, such as a route, and a key may stand under others: `["https://api.example.com", "GET /users/:id"]`. A sample counts
  *   for its key, for the keys that this stands under and for the whole. A key of fewer than 200 samples answers with the distribution of the
  *   one that it stands under. The 256 keys that were used last are kept.
@@ -28,6 +29,7 @@
  * })
  */
 import { type Duration, Effect, type Option } from "effect"
+import type { HedgeSchedule } from "./HedgeSchedule.js"
 import * as internal from "./internal/estimator.js"
 
 /** Identifies an estimator. */
@@ -67,6 +69,20 @@ export interface Distribution {
   /** The probability that an answer takes longer than this. */
   readonly survival: (elapsed: Duration.DurationInput) => number
 }
+
+/** Which estimator a schedule learns in that names none, and that no layer holds. */
+export interface Estimators {
+  readonly estimatorOf: (schedule: HedgeSchedule) => LatencyEstimator
+}
+
+/**
+ * The estimators of schedules that name none: one for each schedule, in this process. The layer of a policy has one of its own and does not use
+ * this. Replace it in tests, with `Effect.provideService(LatencyEstimator.Default, LatencyEstimator.makeDefault())`.
+ */
+export { Default } from "./internal/estimator.js"
+
+/** What {@link Default} holds, fresh: an estimator for each schedule that asks. */
+export const makeDefault: () => Estimators = internal.makeDefault
 
 /** Makes an estimator. */
 export const make: Effect.Effect<LatencyEstimator> = Effect.sync(internal.unsafeMake)

@@ -1,11 +1,12 @@
-import { Duration, Effect, Option } from "effect"
+import { Context, Duration, Effect, Option } from "effect"
 import { dual } from "effect/Function"
-import type { Distribution, Key, LatencyEstimator, Sample } from "../LatencyEstimator.js"
+import type { Distribution, Estimators, Key, LatencyEstimator, Sample } from "../LatencyEstimator.js"
 import { checkDuration, checkNumber, refuse } from "./check.js"
 import { Histogram } from "./histogram.js"
+import { Lru } from "./lru.js"
 import { nowMillis } from "./runtime.js"
 import { Survival } from "./survival.js"
-import { leastSamples, Windows } from "./windows.js"
+import { enoughSamples, Windows } from "./windows.js"
 
 export const TypeId = "~effect-hedge/LatencyEstimator" as const
 
@@ -31,35 +32,35 @@ export const pathOf = (key: Key | undefined): Path | undefined => {
 
 /** What is known of one key. */
 export class Entry {
-  readonly windows = new Windows()
-  usedAt = 0
   private survival: Survival | undefined = undefined
   private readAt = 0
-  private readSamples = -1
+  private readSamples = 0
 
-  constructor(readonly parent: Entry | undefined) {}
+  constructor(
+    readonly parent: Entry | undefined,
+    readonly windows: Windows
+  ) {}
 
   /** Records for the key and for those that it stands under. */
   record(now: number, millis: number, finished: boolean): void {
-    for (let entry: Entry | undefined = this; entry !== undefined; entry = entry.parent)
-      entry.windows.record(now, millis, finished)
+    this.windows.record(now, millis, finished)
+    this.parent?.record(now, millis, finished)
   }
 
   /** The nearest key, itself or one that it stands under, that holds enough samples to speak of. */
   get grown(): Entry {
-    let entry: Entry = this
-    while (entry.windows.samples < leastSamples && entry.parent !== undefined) entry = entry.parent
-    return entry
+    return this.windows.samples < enoughSamples && this.parent !== undefined ? this.parent.grown : this
   }
 
   /** Read anew when a second has passed or a tenth of the samples is new, so that to ask often costs little. */
   read(now: number): Survival {
-    const { samples } = this.windows
-    const fresh = Math.abs(samples - this.readSamples)
-    if (this.survival === undefined || fresh * 10 >= samples || (fresh > 0 && now - this.readAt >= 1000)) {
+    const { recorded, samples } = this.windows
+    const fresh = recorded - this.readSamples
+    const isOld = fresh * 10 >= samples || (fresh > 0 && now - this.readAt >= 1000)
+    if (this.survival === undefined || isOld) {
       this.survival = this.windows.read(this.survival ?? new Survival())
       this.readAt = now
-      this.readSamples = samples
+      this.readSamples = recorded
     }
     return this.survival
   }
@@ -68,45 +69,49 @@ export class Entry {
 /** The latencies of an upstream, by key. All is synchronous here; the public module adds effects. */
 export class Latencies implements LatencyEstimator {
   readonly [TypeId]: typeof TypeId = TypeId
-  readonly root = new Entry(undefined)
-  private readonly entries = new Map<string, Entry>()
-  private uses = 0
+  private readonly least = { samples: enoughSamples }
+  private readonly entries = new Lru<Entry>(mostKeys)
+  readonly root = this.entry(undefined)
 
+  /** The keys that are kept. */
   get size(): number {
     return this.entries.size
   }
 
+  /** A key that others stand under is used whenever they are, so that it is kept for as long. */
   at(path: Path | undefined): Entry {
     if (path === undefined) return this.root
-    const known = this.entries.get(path.id)
-    const entry = known ?? this.enter(path)
-    // a key that others stand under is kept for as long as they are
-    for (let used: Entry | undefined = entry; used !== undefined; used = used.parent)
-      used.usedAt = ++this.uses
-    return entry
-  }
-
-  private enter(path: Path): Entry {
     const parent = this.at(path.parent)
-    if (this.entries.size >= mostKeys) this.evict()
-    const entry = new Entry(parent)
-    this.entries.set(path.id, entry)
-    return entry
+    return this.entries.get(path.id, () => this.entry(parent))
   }
 
-  private evict(): void {
-    let longest = Infinity
-    let unused = ""
-    for (const [id, { usedAt }] of this.entries) {
-      if (usedAt >= longest) continue
-      longest = usedAt
-      unused = id
-    }
-    this.entries.delete(unused)
+  /** Somebody needs so many samples: no window ends with less. */
+  need(samples: number): void {
+    this.least.samples = Math.max(this.least.samples, samples)
+  }
+
+  private entry(parent: Entry | undefined): Entry {
+    return new Entry(parent, new Windows(this.least))
   }
 }
 
 export const unsafeMake = (): LatencyEstimator => new Latencies()
+
+export const makeDefault = (): Estimators => {
+  const known = new WeakMap<object, LatencyEstimator>()
+  return {
+    estimatorOf: (schedule) => {
+      const estimator = known.get(schedule) ?? unsafeMake()
+      known.set(schedule, estimator)
+      return estimator
+    }
+  }
+}
+
+/** Which estimator a schedule that names none learns in. */
+export class Default extends Context.Reference<Default>()("effect-hedge/LatencyEstimator/Default", {
+  defaultValue: makeDefault
+}) {}
 
 export const isLatencyEstimator = (u: unknown): u is LatencyEstimator =>
   typeof u === "object" && u !== null && TypeId in u
