@@ -41,16 +41,16 @@ export const edges: Float64Array = Float64Array.from({ length: bucketCount + 1 }
 
 /** Counts times by bucket: of what finished, and of what was cut off before it could. */
 export class Histogram {
-  readonly finished: Uint16Array | Float64Array
-  readonly cutOff: Uint16Array | Float64Array
+  readonly finished: Uint16Array | Float32Array
+  readonly cutOff: Uint16Array | Float32Array
   count = 0
   /** The buckets that hold something lie between these, both included. */
   first = bucketCount
   last = -1
 
-  /** A narrow histogram takes 15 KB, and at most 65,535 times; a wide one any number of them. */
+  /** A narrow histogram takes 15 KB, and at most 65,535 times; a wide one 30 KB, and up to 16 million in a bucket, and parts of one. */
   constructor(size: "narrow" | "wide" = "narrow") {
-    const Counts = size === "narrow" ? Uint16Array : Float64Array
+    const Counts = size === "narrow" ? Uint16Array : Float32Array
     this.finished = new Counts(bucketCount)
     this.cutOff = new Counts(bucketCount)
   }
@@ -62,6 +62,17 @@ export class Histogram {
     this.count += 1
     if (bucket < this.first) this.first = bucket
     if (bucket > this.last) this.last = bucket
+  }
+
+  /** Keeps a part of what is held, and adds another: for a wide one. */
+  fade(keep: number, other: Histogram): void {
+    this.first = Math.min(this.first, other.first)
+    this.last = Math.max(this.last, other.last)
+    for (let i = this.first; i <= this.last; i++) {
+      this.finished[i] = keep * this.finished[i]! + other.finished[i]!
+      this.cutOff[i] = keep * this.cutOff[i]! + other.cutOff[i]!
+    }
+    this.count = keep * this.count + other.count
   }
 
   clear(): void {

@@ -20,7 +20,10 @@ const look = (tuner: Tuner, policy: EnginePolicy, key: Key | undefined, now: num
   const current = own.current(now)
   const suspendedBy = current.guards.at(now)
   const { solution } = current
-  const survival = current.entry.windows.read(new Survival())
+  const { windows } = current.entry
+  const hedgedFrom = solution?.delays[0]
+  const survival =
+    hedgedFrom === undefined ? windows.read(new Survival()) : windows.readBeyond(hedgedFrom, new Survival())
   const status =
     solution === undefined
       ? "WarmUp"

@@ -47,27 +47,40 @@ export class Survival {
     }
     this.first = two === undefined ? one.first : Math.min(one.first, two.first)
     this.last = two === undefined ? one.last : Math.max(one.last, two.last)
-    let atRisk = this.samples
+    // summed from the end, so that what is left of many is not the rounding of their sum
+    let atRisk = 0
+    for (let i = this.last; i >= this.first; i--) {
+      atRisk += one.finished[i]! + one.cutOff[i]!
+      if (two !== undefined) atRisk += two.finished[i]! + two.cutOff[i]!
+      at[i] = atRisk
+    }
     let left = 1
     let events = 0
     at.fill(1, 0, this.first)
     for (let i = this.first; i <= this.last; i++) {
+      const finished = one.finished[i]! + (two === undefined ? 0 : two.finished[i]!)
+      const next = finished > 0 ? left * (1 - finished / at[i]!) : left
+      events += finished
       at[i] = left
-      let finished = one.finished[i]!
-      let cutOff = one.cutOff[i]!
-      if (two !== undefined) {
-        finished += two.finished[i]!
-        cutOff += two.cutOff[i]!
-      }
-      if (finished > 0) {
-        left *= 1 - finished / atRisk
-        events += finished
-      }
-      atRisk -= finished + cutOff
+      left = next
     }
     at.fill(0, this.last + 1)
     this.finished = events
     this.unseen = left
+    return this
+  }
+
+  /** Takes what lies beyond a time from another: not how many answers take longer, but how much longer those take. */
+  extend(millis: number, other: Survival): this {
+    const { at } = this
+    const from = bucketOf(millis) + 1
+    const left = other.at[from]!
+    if (from > this.last || from > other.last || !(left > 0)) return this
+    const scale = at[from]! / left
+    for (let i = from + 1; i <= other.last; i++) at[i] = scale * other.at[i]!
+    at.fill(0, other.last + 1)
+    this.last = other.last
+    this.unseen = scale * other.unseen
     return this
   }
 

@@ -8,6 +8,8 @@ export const windowMillis = 60_000
 export const enoughSamples = 200
 
 const keptMedians = 10
+/** What is kept of the memory at the end of each window: it holds as much as the last 10 windows do. */
+const memoryKept = 0.9
 
 /** A shift is looked for in blocks of samples. One that is over within a second is none. */
 const leastBlock = 64
@@ -75,6 +77,8 @@ export class Windows {
   growths = 0
   private current = new Histogram()
   private previous: Histogram | undefined = undefined
+  /** Windows that have ended, the older the less. */
+  private memory: Histogram | undefined = undefined
   private startedAt = 0
   /** The medians of the windows that have ended, oldest first. The median of them is what is usual. */
   private medians: Array<number> = []
@@ -110,11 +114,24 @@ export class Windows {
     return survival.fill(this.current, this.previous)
   }
 
+  /**
+   * The same, but how long those answers take that are still open at a time is told by the memory, too. Once hedges are sent at that time few of
+   * these are seen to their end.
+   */
+  readBeyond(millis: number, survival: Survival): Survival {
+    this.read(survival)
+    return this.memory === undefined
+      ? survival
+      : survival.extend(millis, scratch.fill(this.current, this.memory))
+  }
+
   private turn(): void {
     const ended = scratch.fill(this.current)
     this.medians.push(ended.quantile(0.5))
     if (this.medians.length > keptMedians) this.medians.shift()
     this.gauge(ended)
+    this.memory ??= new Histogram("wide")
+    this.memory.fade(memoryKept, this.current)
     const next = this.previous ?? new Histogram()
     next.clear()
     this.previous = this.current
@@ -131,6 +148,7 @@ export class Windows {
     if (shift === "Slower") this.growths += 1
     this.current.clear()
     this.previous = undefined
+    this.memory = undefined
     this.medians = []
     this.yardstick = undefined
   }
