@@ -14,7 +14,7 @@
  * | `maxPushback` | 1 second | a longer pushback means do-not-retry |
  * | `throttle` | `HedgeThrottle.Default` | who may send a hedge |
  * | `classify` | `HedgeOutcome.fromExit` | what an attempt's exit means |
- * | `onDiscard` | nothing | releases a success that cannot be the result, exactly once |
+ * | `onDiscard` | nothing | releases a success that cannot be the result, once (resources belong in `hedgeScoped`) |
  * | `gates` | none | more reasons not to send a hedge |
  * | `target` | `"any"` | `"idle"`: a hedge goes only to a target that has nothing in flight from this process |
  * | `awaitLosers` | `false` | wait for interrupted attempts before the answer is given |
@@ -86,7 +86,10 @@ export interface Options<
   readonly throttle?: HedgeThrottle
   /** What an attempt's exit means. Default `HedgeOutcome.fromExit`. A throw fails the call with that defect. */
   readonly classify?: (exit: Exit.Exit<A, E>, attempt: HedgeAttempt) => HedgeOutcome
-  /** Releases a success that cannot be the result: late, rejected by `classify`, or not taken by an interrupted caller. */
+  /**
+   * Releases a success that cannot be the result: late, rejected by `classify`, or not taken by an interrupted caller. Effect itself may drop
+   * a value, where an uninterruptible region ends in a fiber that was interrupted meanwhile: resources belong in `Hedge.hedgeScoped`.
+   */
   readonly onDiscard?: (value: A) => Effect.Effect<void, never, R>
   /** Ends one attempt as `NonFatal`. Default none. */
   readonly attemptTimeout?: T

@@ -247,6 +247,16 @@ describe("C51: on a simulated event loop", () => {
     await end(waiting.fiber)
   })
 
+  it("C60: a delay of 2^31 ms sets no timer, which would ring at once, nor does such a deadline", async () => {
+    loop = new FakeLoop()
+    const { launchedAt, fiber } = call([undefined], { deadline: 2 ** 31 }, HedgeSchedule.fixed(2 ** 31))
+    expect(loop.pending).toBe(0)
+    await loop.run(100)
+    expect(launchedAt).toHaveLength(1)
+    expect(fiber.unsafePoll()).toBe(null)
+    await end(fiber)
+  })
+
   it("without setImmediate, hedges go out all the same, and input in the same turn goes first", async () => {
     loop = new FakeLoop({ immediate: false })
     expect(globalThis.setImmediate).toBe(undefined)

@@ -72,8 +72,9 @@ export class FakeLoop {
     const end = this.now + millis
     await microtasks()
     while (this.now <= end) {
-      await this.phase(() => this.take("timers"))
-      await this.phase(() => this.take("inputs"))
+      await this.phase("timers", () => this.now)
+      const readFrom = this.now
+      await this.phase("inputs", () => readFrom)
       const immediates = this.immediates
       this.immediates = []
       for (const immediate of immediates) {
@@ -91,17 +92,18 @@ export class FakeLoop {
     vi.unstubAllGlobals()
   }
 
-  private async phase(take: () => Task | undefined): Promise<void> {
-    for (let task = take(); task !== undefined; task = take()) {
+  /** Runs what is due by `until`: what comes in while the loop reads is read in its next turn. */
+  private async phase(queue: "timers" | "inputs", until: () => number): Promise<void> {
+    for (let task = this.take(queue, until()); task !== undefined; task = this.take(queue, until())) {
       task.run()
       await microtasks()
     }
   }
 
-  private take(phase: "timers" | "inputs"): Task | undefined {
-    const [first, ...rest] = this[phase]
-    if (first === undefined || first.due > this.now) return undefined
-    this[phase] = rest
+  private take(queue: "timers" | "inputs", until: number): Task | undefined {
+    const [first, ...rest] = this[queue]
+    if (first === undefined || first.due > until) return undefined
+    this[queue] = rest
     return first
   }
 }

@@ -139,6 +139,14 @@ const boundedHedge = Hedge.hedge(bounded)
 the(boundedHedge(readBook)).is<Read<Hedge.HedgeError, Settings>>()
 the(boundedHedge(Effect.succeed<number>(1))).is<Effect.Effect<number, Hedge.HedgeError, Settings>>()
 
+// inline options that say nothing of the effect, kept for later, fit any
+const everyEighty = Hedge.hedge({ schedule: needy, deadline: "1 second" })
+the(everyEighty(readBook)).is<Read<Hedge.HedgeError, Settings>>()
+the(Effect.succeed<number>(1).pipe(everyEighty)).is<Effect.Effect<number, Hedge.HedgeError, Settings>>()
+the(Hedge.hedgeWith({ schedule: closed })((attempt) => Effect.succeed(attempt.callId))).is<
+  Effect.Effect<string>
+>()
+
 // @ts-expect-error a policy that judges books cannot judge text
 Effect.succeed("text").pipe(Hedge.hedge(ofBooks))
 // @ts-expect-error nor an effect that fails otherwise

@@ -49,8 +49,8 @@
 import type { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import type { Exit, Layer } from "effect"
 import type { Hedge, HedgeAttempt, HedgeOutcome, HedgePolicy } from "effect-hedge"
-import * as internalHttp from "./internal/http.js"
 import * as internalLayer from "./internal/layer.js"
+import * as internalPolicies from "./internal/policies.js"
 import * as internal from "./internal/withHedge.js"
 
 /** What a user may say beside the policy. Every field is optional. */
@@ -136,6 +136,7 @@ export const withHedge: {
  * |---|---|
  * | an answer that the server meant to give: any status but those below | `Win` |
  * | status 408, 425, 429, 500, 502, 503 or 504 | `NonFatal` |
+ * | status 409 to a write that has an idempotency key: its server is at work on another copy | `NonFatal`, do-not-retry |
  * | `RequestError` with reason `Transport` | `NonFatal` |
  * | `RequestError` with reason `InvalidUrl` or `Encode`: nothing was sent | `Fatal` |
  * | `ResponseError` with reason `StatusCode` | as its response |
@@ -146,7 +147,7 @@ export const withHedge: {
  */
 export const fromExit: (
   exit: Exit.Exit<HttpClientResponse.HttpClientResponse, unknown>
-) => HedgeOutcome.HedgeOutcome = internalHttp.fromExit
+) => HedgeOutcome.HedgeOutcome = internalPolicies.fromExit
 
 /**
  * Hedges the `HttpClient` in context under the `HedgePolicy.DefaultPolicy` in context.

@@ -2,8 +2,8 @@ import type { Duration } from "effect"
 import type { AdaptiveOptions, Options } from "../HedgePolicy.js"
 import type { BudgetedOptions } from "../HedgeSchedule.js"
 import type { HedgeThrottle } from "../HedgeThrottle.js"
-import { budgeted, budgetedNames, hedgesFor } from "./adaptiveSchedule.js"
-import { refuse } from "./check.js"
+import { budgeted, budgetedFields, hedgesFor } from "./adaptiveSchedule.js"
+import { checkObject, refuse } from "./check.js"
 import { Lru } from "./lru.js"
 import { all, defaults, loadBudget, tokenBucket } from "./throttle.js"
 
@@ -22,13 +22,13 @@ export type Upstreams = (upstream: string) => HedgeThrottle
 export const adaptive = (
   options: AdaptiveOptions
 ): { readonly options: AnyServiceOptions; readonly upstreams: Upstreams | undefined } => {
-  if (typeof options !== "object" || options === null)
-    refuse("options", options, "an object with an extraLoad")
+  checkObject("options", options, "an object with an extraLoad")
   const own: Record<string, unknown> = {}
   const rest: Record<string, unknown> = {}
   for (const [field, value] of Object.entries(options)) {
+    if (value === undefined) continue
     if (field === "schedule") refuse(field, value, "no value: the schedule is worked out from extraLoad")
-    if (budgetedNames.includes(field)) own[field] = value
+    if (Object.hasOwn(budgetedFields, field)) own[field] = value
     else rest[field] = value
   }
   const schedule = budgeted(own as unknown as BudgetedOptions)

@@ -8,9 +8,16 @@ import type {
 } from "../HedgeSchedule.js"
 import type { Distribution, Estimators, LatencyEstimator } from "../LatencyEstimator.js"
 import { type AdaptiveCall, type CallFacts, type Learning, type Spec, Tuner } from "./adaptive.js"
-import { checkDuration, checkInteger, checkNumber, checkPositiveDuration, refuse } from "./check.js"
+import {
+  checkDuration,
+  checkFields,
+  checkInteger,
+  checkNumber,
+  checkPositiveDuration,
+  refuse
+} from "./check.js"
 import { Default, isLatencyEstimator, type Latencies, survivalOf, unsafeMake } from "./estimator.js"
-import { learned, learningOf } from "./schedule.js"
+import { learned } from "./schedule.js"
 import { hedgedQuantile, leastLoad, type Solution as Solved, solve as solveFor } from "./solver.js"
 import type { Survival } from "./survival.js"
 import { enoughSamples, windowSamples } from "./windows.js"
@@ -61,12 +68,6 @@ export class Unbound implements Learning {
   }
 }
 
-/** The schedule's way to learn, if it is one of this module's. */
-export const unboundOf = (schedule: Parameters<typeof learningOf>[0]): Unbound | undefined => {
-  const learning = learningOf(schedule)
-  return learning instanceof Unbound ? learning : undefined
-}
-
 // --- options -----------------------------------------------------------------------------------------------------------
 
 export const checkExtraLoad = (extraLoad: number): number =>
@@ -86,12 +87,7 @@ export const hedgesFor = (objective: number): number => (objective >= 0.999 ? 2 
 const millisOf = (field: string, input: Duration.DurationInput | undefined): number | undefined =>
   input === undefined ? undefined : Duration.toMillis(checkDuration(field, input))
 
-const estimatorOf = (estimator: LatencyEstimator | undefined): LatencyEstimator | undefined =>
-  estimator === undefined || isLatencyEstimator(estimator)
-    ? estimator
-    : refuse("estimator", estimator, "a LatencyEstimator")
-
-const learningFields = (
+const learningOptions = (
   { estimator, holdout, meanwhile, warmUp }: LearningOptions,
   defaults: { readonly share: number; readonly holdout: number }
 ) => ({
@@ -108,23 +104,28 @@ const learningFields = (
     (n) => n >= 0 && n < 1,
     "a share from 0 to less than 1"
   ),
-  estimator: estimatorOf(estimator)
+  estimator
 })
 
-const checkFields = (options: object, fields: ReadonlyArray<string>): void => {
-  if (typeof options !== "object" || options === null) refuse("options", options, "an object")
-  for (const [field, value] of Object.entries(options)) {
-    if (!fields.includes(field)) refuse(field, value, `one of the options ${fields.join(", ")}`)
-  }
+const learningFields = {
+  warmUp: undefined,
+  meanwhile: undefined,
+  holdout: undefined,
+  estimator: [isLatencyEstimator, "a LatencyEstimator"]
+} as const
+const quantileFields = { min: undefined, max: undefined, ...learningFields }
+export const budgetedFields = {
+  extraLoad: undefined,
+  objective: undefined,
+  within: undefined,
+  ...learningFields
 }
-
-const learningNames = ["warmUp", "meanwhile", "holdout", "estimator"]
-export const budgetedNames = ["extraLoad", "objective", "within", ...learningNames]
+const solveFields = { extraLoad: undefined, objective: undefined, within: undefined, maxAttempts: undefined }
 
 // --- schedules ---------------------------------------------------------------------------------------------------------
 
 export const quantile = (q: number, options: QuantileOptions = {}): HedgeSchedule => {
-  checkFields(options, ["min", "max", ...learningNames])
+  checkFields("options", options, quantileFields)
   const share = checkNumber("quantile", q, (n) => n > 0 && n < 1, "a number between 0 and 1, such as 0.95")
   const min = millisOf("min", options.min) ?? 0
   const max = millisOf("max", options.max) ?? Infinity
@@ -141,12 +142,12 @@ export const quantile = (q: number, options: QuantileOptions = {}): HedgeSchedul
     objective: 0.99,
     within: undefined,
     hedges: 1,
-    ...learningFields(options, { share: 1 - share, holdout: 0 })
+    ...learningOptions(options, { share: 1 - share, holdout: 0 })
   }).toSchedule()
 }
 
 export const budgeted = (options: BudgetedOptions): HedgeSchedule => {
-  checkFields(options, budgetedNames)
+  checkFields("options", options, budgetedFields)
   const extraLoad = checkExtraLoad(options.extraLoad)
   const objective = checkObjective(options.objective ?? 0.99)
   const { within } = options
@@ -157,7 +158,7 @@ export const budgeted = (options: BudgetedOptions): HedgeSchedule => {
     objective,
     within: within === undefined ? undefined : Duration.toMillis(checkPositiveDuration("within", within)),
     hedges: hedgesFor(objective),
-    ...learningFields(options, { share: extraLoad, holdout: Math.min(0.01, (1 - objective) / 10) })
+    ...learningOptions(options, { share: extraLoad, holdout: Math.min(0.01, (1 - objective) / 10) })
   }).toSchedule()
 }
 
@@ -190,7 +191,7 @@ export const solve = (
     readonly maxAttempts?: number
   }
 ): Solution => {
-  checkFields(options, ["extraLoad", "objective", "within", "maxAttempts"])
+  checkFields("options", options, solveFields)
   const survival = survivalOf(distribution)
   const extraLoad = checkExtraLoad(options.extraLoad)
   const objective = checkObjective(options.objective ?? 0.99)

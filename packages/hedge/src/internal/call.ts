@@ -179,12 +179,14 @@ export class Call implements Asker {
 
   private onStarted(): void {
     this.report?.callStarted()
-    this.throttle.onCall?.(this.startedAt)
     const restriction = restrictionOf(this.host.context, this.policy)
-    const { learning } = this.policy
-    if (learning !== undefined && restriction === undefined) this.learn(learning)
     this.launch("Primary", this.startedAt)
-    if (restriction === undefined) return
+    this.throttle.onCall?.(this.startedAt)
+    if (restriction === undefined) {
+      const { learning } = this.policy
+      if (learning !== undefined) this.learn(learning)
+      return
+    }
     this.stagger.end()
     this.report?.suppressed(1, restriction, undefined)
   }
@@ -245,7 +247,8 @@ export class Call implements Asker {
     if (this.launches >= launchesPerTurn) {
       this.yielding = true
       this.host.yieldTo(() => this.tell(yielded))
-      return false
+      // a scheduler may have run that at once
+      return true
     }
     const refusal = refusalOf(this, this.owed === 0, now)
     if (refusal === undefined) this.sendHedge(now)
@@ -284,6 +287,8 @@ export class Call implements Asker {
     const context = task.context?.(attempt, surroundings) ?? surroundings
     attempt.refs = host.attemptRefs(context, index)
     attempt.fiber = host.start(task.attempt(attempt), attempt.refs)
+    // its own first steps may have ended the call
+    if (attempt.interrupted !== undefined) host.interrupt(attempt.fiber)
     attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
   }
 
@@ -364,9 +369,9 @@ export class Call implements Asker {
     else this.logFailure(cause)
   }
 
-  /** A listener or an onDiscard failed, which changes nothing any more. */
+  /** A listener failed, or an onDiscard or a throttle after the call had ended: that changes nothing any more. */
   logFailure(cause: Cause.Cause<unknown>): void {
-    this.host.start(Effect.logError("effect-hedge: a listener or onDiscard failed", cause))
+    this.host.start(Effect.logError("effect-hedge: a listener, onDiscard or throttle failed", cause))
   }
 
   private onDeadline(now: number): void {
@@ -404,7 +409,7 @@ export class Call implements Asker {
     if (attempt.interrupted !== undefined) return
     attempt.interrupted = reason
     attempt.interruptedAt = now
-    this.host.interrupt(attempt.fiber!)
+    if (attempt.fiber !== undefined) this.host.interrupt(attempt.fiber)
   }
 
   private unwound(): void {
@@ -431,12 +436,13 @@ export class Call implements Asker {
 
   /** The caller takes the result; it cannot be interrupted here. */
   take(): Effect.Effect<unknown, unknown> {
-    if (this.policy.awaitLosers) {
-      return Effect.flatMap(this.awaitUnwound, () =>
-        this.host.interruptible && this.host.isInterrupted ? this.abandon(Cause.empty) : this.inherit()
-      )
-    }
-    return this.inherit()
+    return this.policy.awaitLosers
+      ? Effect.flatMap(this.awaitUnwound, () => this.handOver())
+      : this.handOver()
+  }
+
+  private handOver(): Effect.Effect<unknown, unknown> {
+    return this.host.interruptible && this.host.isInterrupted ? this.abandon(Cause.empty) : this.inherit()
   }
 
   /** The result, with what its attempt leaves in the caller: its FiberRefs and its scope. */

@@ -5,6 +5,29 @@ export const refuse = (field: string, value: unknown, allowed: string): never =>
   throw new HedgePolicyError({ field, value, allowed })
 }
 
+/** What a field may be; `undefined` for one that is checked where it is read. */
+export type Shape = readonly [ok: (value: unknown) => boolean, allowed: string] | undefined
+
+export const checkObject = (what: string, value: unknown, allowed: string): void => {
+  if (typeof value !== "object" || value === null) refuse(what, value, allowed)
+}
+
+/** Refuses what is no object, a field that does not exist, and a value that a field cannot have. */
+export const checkFields = (what: string, value: unknown, shapes: Readonly<Record<string, Shape>>): void => {
+  const names = Object.keys(shapes).join(", ")
+  checkObject(what, value, `an object with the options ${names}`)
+  for (const [field, part] of Object.entries(value as object)) {
+    if (!Object.hasOwn(shapes, field)) refuse(field, part, `one of the options ${names}`)
+    const shape = shapes[field]
+    if (part !== undefined && shape !== undefined && !shape[0](part)) refuse(field, part, shape[1])
+  }
+}
+
+export const isFunction = (u: unknown): boolean => typeof u === "function"
+
+export const isName = (u: unknown): boolean => typeof u === "string" && u !== ""
+export const aName = "a string that is not empty"
+
 const isNegative = (input: Duration.DurationInput): boolean => {
   if (typeof input === "number") return !(input >= 0)
   if (typeof input === "bigint") return input < 0n
@@ -15,7 +38,7 @@ const isNegative = (input: Duration.DurationInput): boolean => {
 const examples = 'such as 80, "80 millis" or Duration.millis(80)'
 
 /** `Duration.decode` turns a negative duration into zero; here it is no duration. */
-const decode = (input: Duration.DurationInput): Duration.Duration | undefined => {
+export const decode = (input: Duration.DurationInput): Duration.Duration | undefined => {
   if (isNegative(input)) return undefined
   try {
     return Duration.decode(input)

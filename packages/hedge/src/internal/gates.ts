@@ -1,6 +1,7 @@
 import { Context } from "effect"
 import type { SuppressionReason } from "../HedgeEvent.js"
 import type { Call } from "./call.js"
+import { aName, isName } from "./check.js"
 import { Targets } from "./surroundings.js"
 
 export interface Refusal {
@@ -24,22 +25,28 @@ const hasTarget = (call: Call, now: number): boolean => {
   return inFlight !== undefined && (inFlight === 0 || !idleOnly)
 }
 
+const checkReason = (reason: string): string => {
+  if (isName(reason)) return reason
+  throw new TypeError(`a gate answered ${String(reason)}; allowed is a reason, ${aName}, or undefined`)
+}
+
 /**
  * Asks the gates of a hedge in their order; the first refusal counts. Whether the call may hedge at all was settled when it started
  * (`Disabled`, `Nested`, `Ineligible`), and attempts left are counted by the call. What a schedule has learned refuses staggered hedges only.
  */
 export const refusalOf = (call: Call, staggered: boolean, now: number): Refusal | undefined => {
   const { policy } = call
+  // the layer that holds the policy has closed
+  if (policy.losers?.closed === true) return because("Disabled")
   if (call.doNotRetry) return because("Pushback")
   if (call.deadlineAt - now < leastTimeLeft(call) || call.deadlineAt <= now) return because("Deadline")
-  if (policy.losers?.closed === true) return because("Disabled")
   const learned = staggered ? call.adaptive?.refusal(now) : undefined
   if (learned !== undefined) return because(learned)
   if (policy.gates.length > 0) {
     const state = call.stateOf(now)
     for (const gate of policy.gates) {
       const reason = gate(state)
-      if (reason !== undefined) return because(reason)
+      if (reason !== undefined) return because(checkReason(reason))
     }
   }
   if (!hasTarget(call, now)) return because("NoDistinctTarget")

@@ -13,7 +13,17 @@ import type { Key } from "../LatencyEstimator.js"
 import type { Learning } from "./adaptive.js"
 import { adaptive, type Upstreams } from "./adaptivePolicy.js"
 import { Unbound } from "./adaptiveSchedule.js"
-import { checkDuration, checkInteger, checkPositiveDuration, refuse } from "./check.js"
+import {
+  aName,
+  checkDuration,
+  checkFields,
+  checkInteger,
+  checkPositiveDuration,
+  isFunction,
+  isName,
+  refuse,
+  type Shape
+} from "./check.js"
 import { HedgePolicyError } from "./errors.js"
 import { type Path, pathOf } from "./estimator.js"
 import { type Losers, losersScoped } from "./losers.js"
@@ -98,17 +108,15 @@ const fromData = (data: Data): EnginePolicy =>
   })
 
 /** What each option may be, apart from the durations and numbers that are checked where they are read. */
-const shapes: {
-  readonly [K in keyof Required<AnyOptions>]: readonly [(u: unknown) => boolean, string] | undefined
-} = {
+const shapes: { readonly [K in keyof Required<AnyOptions>]: Shape } = {
   schedule: [Schedule.isSchedule, 'a Schedule, such as HedgeSchedule.fixed("80 millis")'],
   throttle: [isHedgeThrottle, "a HedgeThrottle"],
-  classify: [(u) => typeof u === "function", "a function from an Exit to a HedgeOutcome"],
-  onDiscard: [(u) => typeof u === "function", "a function from a value to an Effect"],
-  gates: [(u) => Array.isArray(u) && u.every((gate) => typeof gate === "function"), "an array of functions"],
+  classify: [isFunction, "a function from an Exit to a HedgeOutcome"],
+  onDiscard: [isFunction, "a function from a value to an Effect"],
+  gates: [(u) => Array.isArray(u) && u.every(isFunction), "an array of functions"],
   awaitLosers: [(u) => typeof u === "boolean", "true or false"],
   target: [(u) => u === "any" || u === "idle", '"any" or "idle"'],
-  name: [(u) => typeof u === "string" && u.length > 0, "a string that is not empty"],
+  name: [isName, aName],
   maxAttempts: undefined,
   deadline: undefined,
   attemptTimeout: undefined,
@@ -117,22 +125,12 @@ const shapes: {
   loserGrace: undefined
 }
 
-const checkShapes = (options: AnyOptions): void => {
-  if (typeof options !== "object" || options === null) refuse("options", options, "an object with a schedule")
-  if (options.schedule === undefined) refuse("schedule", undefined, shapes.schedule![1])
-  for (const [field, value] of Object.entries(options)) {
-    if (!Object.hasOwn(shapes, field))
-      refuse(field, value, `one of the options ${Object.keys(shapes).join(", ")}`)
-    const shape = shapes[field as keyof AnyOptions]
-    if (value !== undefined && shape !== undefined && !shape[0](value)) refuse(field, value, shape[1])
-  }
-}
-
 const optional = <A, B>(value: A | undefined, f: (value: A) => B): B | undefined =>
   value === undefined ? undefined : f(value)
 
 const check = (options: AnyOptions, eligible: boolean): EnginePolicy => {
-  checkShapes(options)
+  checkFields("options", options, shapes)
+  if (options.schedule === undefined) refuse("schedule", undefined, shapes.schedule![1])
   const deadline = optional(options.deadline, (input) => checkPositiveDuration("deadline", input))
   const minTimeLeft = checkDuration("minTimeLeft", options.minTimeLeft ?? 0)
   if (options.minTimeLeft !== undefined && deadline === undefined) {
@@ -287,9 +285,9 @@ const checkedLayer = <Self, Id extends string>(tag: TagClass<Self, Id>, options:
 const toConfigError = (error: HedgePolicyError): ConfigError.ConfigError =>
   ConfigError.InvalidData([error.field], error.message)
 
-export const Tag =
-  <const Id extends string>(id: Id) =>
-  <Self>(): TagClass<Self, Id> => {
+export const Tag = <const Id extends string>(id: Id): (<Self>() => TagClass<Self, Id>) => {
+  if (!isName(id)) refuse("id", id, aName)
+  return <Self>(): TagClass<Self, Id> => {
     const tag = Context.Tag(id)<Self, Service>()
     return Object.assign(tag, {
       layer: (input: never) => layerOf(tag as TagClass<Self, Id>, input),
@@ -300,3 +298,4 @@ export const Tag =
       layerAdaptive: (options: AdaptiveOptions) => adaptiveLayer(tag as TagClass<Self, Id>, options)
     }) as never
   }
+}

@@ -22,11 +22,15 @@ const { setTimeout: realSetTimeout, clearTimeout: realClearTimeout } = globalThi
 beforeAll(() => {
   // TestClock waits for several timers of no delay at each wake; Node makes each of them a millisecond
   const immediates = new Set<unknown>()
-  globalThis.setTimeout = ((f: () => void, millis: number, ...args: ReadonlyArray<unknown>) => {
+  globalThis.setTimeout = ((
+    f: (...args: ReadonlyArray<unknown>) => void,
+    millis: number,
+    ...args: ReadonlyArray<unknown>
+  ) => {
     if (millis !== 0) return (realSetTimeout as any)(f, millis, ...args)
     const handle = setImmediate(() => {
       immediates.delete(handle)
-      f()
+      f(...args)
     })
     immediates.add(handle)
     return handle
