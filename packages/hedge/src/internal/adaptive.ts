@@ -34,12 +34,11 @@ export interface Learning {
   readonly begin: (call: CallFacts) => AdaptiveCall
 }
 
+/** What a schedule that learns must know of a call; the engine's own are of this shape, so that nothing is made for it. */
 export interface CallFacts {
-  readonly context: Context.Context<never>
-  readonly now: number
-  readonly live: boolean
-  readonly key: Path | undefined
-  readonly maxAttempts: number
+  readonly startedAt: number
+  readonly host: { readonly context: Context.Context<never>; readonly live: boolean }
+  readonly policy: { readonly key: Path | undefined; readonly maxAttempts: number }
 }
 
 /** Samples that must be new before it is worth to solve anew. */
@@ -157,10 +156,11 @@ export class Tuner implements Learning {
     return key === undefined ? this.root : this.of(this.latencies.at(key))
   }
 
-  begin({ key, live, now }: CallFacts): AdaptiveCall {
-    const own = this.at(key)
-    for (let tuned: Tuned | undefined = own; tuned !== undefined; tuned = tuned.parent) tuned.load.onCall(now)
-    return new AdaptiveCall(this, own, own.current(now), now, live)
+  begin({ host, policy, startedAt }: CallFacts): AdaptiveCall {
+    const own = this.at(policy.key)
+    for (let tuned: Tuned | undefined = own; tuned !== undefined; tuned = tuned.parent)
+      tuned.load.onCall(startedAt)
+    return new AdaptiveCall(this, own, own.current(startedAt), startedAt, host.live)
   }
 
   /** The same sequence in each process: a call under `TestClock` is deterministic. (mulberry32) */

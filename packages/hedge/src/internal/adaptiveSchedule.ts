@@ -38,7 +38,7 @@ export class Unbound implements Learning {
   }
 
   begin(call: CallFacts): AdaptiveCall {
-    return this.tunerIn(call.context, call.maxAttempts).begin(call)
+    return this.tunerIn(call.host.context, call.policy.maxAttempts).begin(call)
   }
 
   /** For a layer, which has an estimator of its own unless the schedule names one. */

@@ -111,9 +111,7 @@ export class Call implements Asker {
 
   learn(learning: Learning): AdaptiveCall {
     if (this.adaptive === undefined) {
-      const { context, live } = this.host
-      const { key, maxAttempts } = this.policy
-      this.adaptive = learning.begin({ context, live, now: this.startedAt, key, maxAttempts })
+      this.adaptive = learning.begin(this)
       // a schedule that is combined with others begins to learn when it is first asked
       const primary = this.attempts[0]
       if (primary?.outcome !== undefined) this.adaptive.onPrimaryEnded(primary.judgedAt, false)

@@ -3,14 +3,15 @@ import type { LaunchReason, SuppressionReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { Decisions, HedgePolicy } from "../HedgePolicy.js"
 import { Default, type HedgeThrottle } from "../HedgeThrottle.js"
-import type { AdaptiveCall, Learning } from "./adaptive.js"
+import type { AdaptiveCall, CallFacts, Learning } from "./adaptive.js"
 import { refuse } from "./check.js"
 import type { EnginePolicy } from "./policy.js"
 import { type Asker, staggerOf } from "./schedule.js"
 
-const nothing = Context.empty()
+const host = { context: Context.empty(), live: false }
 
-class PolicyDecisions implements Decisions, Asker {
+class PolicyDecisions implements Decisions, Asker, CallFacts {
+  readonly host = host
   private readonly throttle: HedgeThrottle
   private readonly stagger: (asker: Asker) => number
   private adaptive: AdaptiveCall | undefined = undefined
@@ -18,23 +19,19 @@ class PolicyDecisions implements Decisions, Asker {
   private afterRefusal = false
 
   constructor(
-    private readonly policy: EnginePolicy,
-    private readonly startedAt: number
+    readonly policy: EnginePolicy,
+    readonly startedAt: number
   ) {
     this.stagger =
       staggerOf(policy.schedule) ??
       refuse("schedule", policy.schedule, "a schedule of HedgeSchedule, which is answered synchronously")
-    this.throttle = policy.throttle ?? Context.get(nothing, Default)
+    this.throttle = policy.throttle ?? Context.get(host.context, Default)
     this.throttle.onCall?.(startedAt)
     if (policy.learning !== undefined) this.learn(policy.learning)
   }
 
   learn(learning: Learning): AdaptiveCall {
-    if (this.adaptive === undefined) {
-      const { key, maxAttempts } = this.policy
-      const facts = { context: nothing, live: false, now: this.startedAt, key, maxAttempts }
-      this.adaptive = learning.begin(facts)
-    }
+    this.adaptive ??= learning.begin(this)
     return this.adaptive
   }
 
