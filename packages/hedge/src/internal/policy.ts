@@ -1,7 +1,18 @@
 import { type Config, ConfigError, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { dual } from "effect/Function"
 import { pipeArguments } from "effect/Pipeable"
-import type { DeadlineError, HedgePolicy, Options, Service, TagClass } from "../HedgePolicy.js"
+import type {
+  AdaptiveOptions,
+  DeadlineError,
+  HedgePolicy,
+  Options,
+  Service,
+  TagClass
+} from "../HedgePolicy.js"
+import type { Key } from "../LatencyEstimator.js"
+import type { Learning } from "./adaptive.js"
+import { adaptive, type Upstreams } from "./adaptivePolicy.js"
+import { Unbound } from "./adaptiveSchedule.js"
 import {
   aName,
   checkDuration,
@@ -14,8 +25,9 @@ import {
   type Shape
 } from "./check.js"
 import { HedgePolicyError } from "./errors.js"
+import { type Path, pathOf } from "./estimator.js"
 import { type Losers, losersScoped } from "./losers.js"
-import { provideSchedule } from "./schedule.js"
+import { learningOf, provideSchedule } from "./schedule.js"
 import { isHedgeThrottle } from "./throttle.js"
 
 export const TypeId = "~effect-hedge/HedgePolicy" as const
@@ -37,6 +49,7 @@ export type Changes<A, E> = Partial<
     | "awaitLosers"
     | "loserGrace"
     | "gates"
+    | "target"
     | "name"
   >
 >
@@ -49,6 +62,12 @@ export interface EnginePolicy extends AnyPolicy {
   readonly maxPushbackMillis: number
   /** The losers that a layer owns; without a layer they are daemons. */
   readonly losers: Losers | undefined
+  /** What the schedule learns by, if it does. */
+  readonly learning: Learning | undefined
+  /** What its calls are told apart by. */
+  readonly key: Path | undefined
+  /** The throttles of a policy that has one for each upstream, the first part of a key. */
+  readonly upstreams: Upstreams | undefined
 }
 
 export const isHedgePolicy = (u: unknown): u is AnyPolicy =>
@@ -96,6 +115,7 @@ const shapes: { readonly [K in keyof Required<AnyOptions>]: Shape } = {
   onDiscard: [isFunction, "a function from a value to an Effect"],
   gates: [(u) => Array.isArray(u) && u.every(isFunction), "an array of functions"],
   awaitLosers: [(u) => typeof u === "boolean", "true or false"],
+  target: [(u) => u === "any" || u === "idle", '"any" or "idle"'],
   name: [isName, aName],
   maxAttempts: undefined,
   deadline: undefined,
@@ -135,8 +155,12 @@ const check = (options: AnyOptions, eligible: boolean): EnginePolicy => {
     gates: options.gates ?? [],
     awaitLosers: options.awaitLosers ?? false,
     loserGrace: checkDuration("loserGrace", options.loserGrace ?? "10 seconds"),
+    target: options.target ?? "any",
     eligible,
-    losers: undefined
+    losers: undefined,
+    learning: learningOf(options.schedule),
+    key: undefined,
+    upstreams: undefined
   })
 }
 
@@ -166,20 +190,34 @@ export const modify: {
     attemptTimeout,
     maxPushback,
     gates,
+    target,
     awaitLosers,
     loserGrace
   } = self
   const options = defined({
-    ...{ name, schedule, maxAttempts, deadline, attemptTimeout, maxPushback, gates, awaitLosers, loserGrace },
+    ...{ name, schedule, maxAttempts, deadline, attemptTimeout, maxPushback, gates, target, awaitLosers },
+    loserGrace,
     ...{ throttle: self.throttle, classify: self.classify, onDiscard: self.onDiscard },
     minTimeLeft: self.minTimeLeftMillis > 0 ? self.minTimeLeft : undefined,
     ...changes
   }) as AnyOptions
-  return changed(check(options, self.eligible), { losers: self.losers })
+  const { key, learning, losers } = self
+  const upstreams = changes.throttle === undefined ? self.upstreams : undefined
+  return changed(check(options, self.eligible), { key, learning, losers, upstreams })
 })
 
 export const ineligible = <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>): HedgePolicy<A, E, EX, R> =>
   changed(self as unknown as EnginePolicy, { eligible: false }) as never
+
+export const keyed: {
+  (key: Key): <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R>
+  <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>, key: Key): HedgePolicy<A, E, EX, R>
+} = dual(2, (self: EnginePolicy, key: Key): EnginePolicy => {
+  const path = pathOf(key)
+  const upstream = typeof key === "string" ? key : key[0]
+  const throttle = upstream === undefined ? self.throttle : (self.upstreams?.(upstream) ?? self.throttle)
+  return changed(self, { key: path, throttle })
+})
 
 /** The policy with what it needs taken from a context, so that a tag can hold it. */
 const closeOver = (self: EnginePolicy, context: Context.Context<unknown>, losers: Losers): EnginePolicy => {
@@ -193,6 +231,8 @@ const closeOver = (self: EnginePolicy, context: Context.Context<unknown>, losers
             Effect.mapInputContext(onDiscard(value), (own: Context.Context<never>) =>
               Context.merge(context, own)
             ),
+    // a policy from another layer goes on to learn there
+    learning: self.learning instanceof Unbound ? self.learning.bind(self.maxAttempts) : self.learning,
     losers
   })
 }
@@ -201,9 +241,11 @@ const layerOf = <Self, Id extends string>(
   tag: TagClass<Self, Id>,
   input:
     | Options<unknown, unknown, unknown, In | undefined, In | undefined>
-    | HedgePolicy<unknown, unknown, unknown, unknown>
+    | HedgePolicy<unknown, unknown, unknown, unknown>,
+  upstreams?: Upstreams
 ): Layer.Layer<Self, never, unknown> => {
-  const policy = fromInput(input as never)
+  const given = fromInput(input as never)
+  const policy = upstreams === undefined ? given : changed(given, { upstreams })
   const named = policy.name === "inline" ? changed(policy, { name: tag.key }) : policy
   return Layer.scoped(
     tag,
@@ -211,6 +253,20 @@ const layerOf = <Self, Id extends string>(
       const context = yield* Effect.context<unknown>()
       const losers = yield* losersScoped(named.name, named.loserGrace)
       return closeOver(named, context, losers) as unknown as Service
+    })
+  )
+}
+
+/** Checked at once; the state is the layer's, so it is made when that is built. */
+const adaptiveLayer = <Self, Id extends string>(
+  tag: TagClass<Self, Id>,
+  options: AdaptiveOptions
+): Layer.Layer<Self> => {
+  check(adaptive(options).options as AnyOptions, true)
+  return Layer.unwrapEffect(
+    Effect.sync(() => {
+      const made = adaptive(options)
+      return layerOf(tag, made.options, made.upstreams) as Layer.Layer<Self>
     })
   )
 }
@@ -238,7 +294,8 @@ export const Tag = <const Id extends string>(id: Id): (<Self>() => TagClass<Self
       layerConfig: (config: Config.Config<AnyServiceOptions>) =>
         Layer.unwrapEffect(
           Effect.flatMap(config, (options) => checkedLayer(tag as TagClass<Self, Id>, options))
-        )
+        ),
+      layerAdaptive: (options: AdaptiveOptions) => adaptiveLayer(tag as TagClass<Self, Id>, options)
     }) as never
   }
 }
