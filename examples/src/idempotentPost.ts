@@ -36,8 +36,8 @@ export const placeOrder = (api: string, item: string, key: string = randomUUID()
   })
 
 /**
- * The server's half. A copy that arrives while the order is still being made waits for it. A server that would answer it with 409 instead is
- * not ready to be hedged as it is: that answer comes first and wins.
+ * The server's half. A copy that arrives while the order is still being made waits for it; a server may as well answer it with 409, which does
+ * not win.
  */
 export class Orders {
   requests = 0

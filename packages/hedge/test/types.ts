@@ -3,7 +3,17 @@
  *
  * `the(value).is<Expected>()` compiles for a value of exactly that type: neither `any` nor a wider or a narrower type will do.
  */
-import { type Config, Context, Effect, type Exit, type Layer, pipe, type Schedule, type Scope } from "effect"
+import {
+  type Config,
+  Context,
+  Effect,
+  type Exit,
+  type Layer,
+  type Option,
+  pipe,
+  type Schedule,
+  type Scope
+} from "effect"
 import {
   Hedge,
   type HedgeAttempt,
@@ -129,6 +139,14 @@ const boundedHedge = Hedge.hedge(bounded)
 the(boundedHedge(readBook)).is<Read<Hedge.HedgeError, Settings>>()
 the(boundedHedge(Effect.succeed<number>(1))).is<Effect.Effect<number, Hedge.HedgeError, Settings>>()
 
+// inline options that say nothing of the effect, kept for later, fit any
+const everyEighty = Hedge.hedge({ schedule: needy, deadline: "1 second" })
+the(everyEighty(readBook)).is<Read<Hedge.HedgeError, Settings>>()
+the(Effect.succeed<number>(1).pipe(everyEighty)).is<Effect.Effect<number, Hedge.HedgeError, Settings>>()
+the(Hedge.hedgeWith({ schedule: closed })((attempt) => Effect.succeed(attempt.callId))).is<
+  Effect.Effect<string>
+>()
+
 // @ts-expect-error a policy that judges books cannot judge text
 Effect.succeed("text").pipe(Hedge.hedge(ofBooks))
 // @ts-expect-error nor an effect that fails otherwise
@@ -230,6 +248,24 @@ the(LibraryPolicy.layer(timed)).is<Layer.Layer<LibraryPolicy>>()
 declare const fromConfig: Config.Config<HedgePolicy.Options<unknown, unknown>>
 LibraryPolicy.layerConfig(fromConfig) satisfies Layer.Layer<LibraryPolicy, unknown>
 
+// a layer that is given its extra load needs nothing
+the(readBook.pipe(Hedge.withPolicy, Effect.provide(HedgePolicy.layerAdaptive({ extraLoad: 0.1 })))).is<
+  Read<Hedge.HedgeError>
+>()
+the(LibraryPolicy.layerAdaptive({ extraLoad: 0.1, objective: 0.999, deadline: "1 second" })).is<
+  Layer.Layer<LibraryPolicy>
+>()
+the(HedgePolicy.keyed(bounded, ["library", "books"])).is<typeof bounded>()
+the(ofBooks.pipe(HedgePolicy.keyed("books"))).is<typeof ofBooks>()
+the(Effect.flatMap(LibraryPolicy, (policy) => HedgePolicy.inspect(policy))).is<
+  Effect.Effect<Option.Option<HedgePolicy.Inspection>, never, LibraryPolicy>
+>()
+HedgePolicy.inspect(ofBooks) satisfies Effect.Effect<unknown>
+// @ts-expect-error the extra load is what it must be given
+HedgePolicy.layerAdaptive({ objective: 0.99 })
+// @ts-expect-error the schedule is what it works out
+HedgePolicy.layerAdaptive({ extraLoad: 0.1, schedule: closed })
+
 // @ts-expect-error a layer's policy must be able to judge everything
 LibraryPolicy.layer(ofBooks)
 // @ts-expect-error a schedule of another input
@@ -239,6 +275,9 @@ Hedge.hedge({ schedule: null as unknown as Schedule.Schedule<number, { readonly 
 
 the(Hedge.withoutHedging(readBook)).is<Read>()
 HedgeSchedule.fixed(5) satisfies HedgePolicy.Options<unknown, unknown>["schedule"]
+HedgeSchedule.quantile(0.95, { min: 5, max: "1 second" }) satisfies HedgeSchedule.HedgeSchedule
+HedgeSchedule.budgeted({ extraLoad: 0.1, objective: 0.99 }) satisfies HedgeSchedule.HedgeSchedule
+the(readBook.pipe(Hedge.hedge({ schedule: HedgeSchedule.budgeted({ extraLoad: 0.1 }) }))).is<Read>()
 
 // --- scripts -------------------------------------------------------------------------------------------------------
 
@@ -261,3 +300,12 @@ HedgeTest.script([{ after: 5 }])
 HedgeTest.script([{ afetr: 5, succeed: 1 }])
 
 HedgeTest.layer satisfies Layer.Layer<HedgeThrottle.Default>
+
+// options that are kept for later, and say nothing of values or errors, fit any effect
+const kept = Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis"), deadline: "1 second" })
+the(readBook.pipe(kept)).is<Read<Hedge.HedgeError>>()
+the(
+  Hedge.hedgeWith({ schedule: HedgeSchedule.fixed("80 millis") })((attempt) => Effect.succeed(attempt.index))
+).is<Effect.Effect<number>>()
+const keptScoped = Hedge.hedgeScoped({ schedule: HedgeSchedule.fixed("80 millis") })
+the(keptScoped(readBook)).is<Read<never, Scope.Scope>>()

@@ -2,8 +2,33 @@
  * Hedging for an `HttpClient`: when an answer is late, another copy of the request is sent; the first good answer wins and the others
  * are cancelled.
  *
- * What each option means, what counts as an answer and how this composes with other transformations of a client is told at
- * {@link Options} and {@link withHedge}.
+ * - A request is hedged if it may be sent twice: `GET`, `HEAD` and `OPTIONS`, and others by consent or with an idempotency key (see
+ *   {@link Options}), with a body that can be sent again. Any other passes through as one attempt.
+ * - An answer is decided on when its headers arrive ({@link fromExit}). Its body is not touched: it streams as without hedging, and it is
+ *   not hedged. To hedge the reading too, put it inside: `Hedge.hedge(Effect.flatMap(client.get(url), (response) => response.json), policy)`.
+ * - Losers are cancelled at once, wherever they are: before their headers, with headers unread, in the middle of a body. Over HTTP/1.1 that
+ *   costs their connection, over HTTP/2 a reset of their stream.
+ * - If no attempt had a good answer, the caller gets what the primary got, a 503 with its body for example.
+ * - Under a policy that names no throttle, each origin has one of its own (`HedgeThrottle.makeDefault`), so that an outage of one upstream
+ *   takes nothing from another. They are shared by the clients of the process; the 256 origins used last are remembered. A throttle that the
+ *   policy names or that replaces `HedgeThrottle.Default` is asked for all origins.
+ *
+ * How it goes together with other transformations of a client; *above* means later in the `pipe`:
+ *
+ * | with | where | because |
+ * |---|---|---|
+ * | `mapRequest`, `mapRequestEffect` | below or above | done once for a call: every copy has the same token and the same idempotency key |
+ * | `filterStatusOk` | above | below works too: the error is judged by its status, and its response is released when it loses |
+ * | `retry`, `retryTransient` | above | each retry is a new call; below, every attempt would retry |
+ * | `withCookiesRef` | above | only the winner's cookies are kept; below, those of every answer |
+ * | `followRedirects` | below | the whole chain is one attempt, and a redirect of a replica leads to the replica; above, every step is a call |
+ * | `withScope` | above or below | the answer ends with the scope; losers end at once |
+ * | a rate limiter, a breaker | below | each attempt counts, since the upstream sees each |
+ * | a cache, `RequestResolver` batching | above | below, a hedge joins the slow call and does nothing |
+ * | `HttpApiClient` | over {@link layer}, or with {@link withHedge} as its `transformClient` | |
+ * | `tap` with an effect that waits | above | below, a loser that is interrupted in it has a response that nobody releases |
+ *
+ * Every attempt has the client's own span, all in one trace; `HedgeTracing` adds a span for the call and for each attempt around them.
  *
  * @example
  * import { FetchHttpClient, HttpClient } from "@effect/platform"
@@ -24,8 +49,8 @@
 import type { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import type { Exit, Layer } from "effect"
 import type { Hedge, HedgeAttempt, HedgeOutcome, HedgePolicy } from "effect-hedge"
-import * as internalHttp from "./internal/http.js"
 import * as internalLayer from "./internal/layer.js"
+import * as internalPolicies from "./internal/policies.js"
 import * as internal from "./internal/withHedge.js"
 
 /** What a user may say beside the policy. Every field is optional. */
@@ -44,14 +69,15 @@ export interface Options {
   ) => HedgeOutcome.HedgeOutcome
   /**
    * Absolute base URLs that hedges go to, in turn; the primary goes where the request says. A hedge's URL is the replica's with the path and the
-   * query of the request's own. Default: hedges go where the primary goes.
+   * query of the request's own: for `https://example.com/users?page=2` and the replica `https://eu.example.com/api` that is
+   * `https://eu.example.com/api/users?page=2`. Default: hedges go where the primary goes.
    */
   readonly replicas?: ReadonlyArray<string>
   /** Whether the request's `Authorization`, `Cookie` and `Proxy-Authorization` go to replicas too. Default `"include"`. */
   readonly credentials?: "include" | "omit"
   /**
    * The request that a hedge sends when the body of the original can be read only once: the same request with its whole body anew. Without it,
-   * a request with a stream for a body is sent once.
+   * a request with a stream for a body is sent once. It is no consent: see `eligible`.
    */
   readonly replay?: (request: HttpClientRequest.HttpClientRequest) => HttpClientRequest.HttpClientRequest
   /**
@@ -73,7 +99,12 @@ export interface OptionsWithPolicy<out EX, out RP> extends Options {
 /**
  * Hedges a client: each request is one call of the given policy, or of `HedgePolicy.DefaultPolicy` in the context.
  *
- * Throws `HedgePolicyError` for options that make no sense.
+ * Throws `HedgePolicyError` for options that make no sense. The client fails with `HedgeError` besides what it failed with, if the policy has a
+ * deadline or an attempt timeout. Losers of a policy layer belong to that layer, those of a policy given here are daemons: {@link layerWith}
+ * owns them.
+ *
+ * A policy's `onDiscard` is given each response that is discarded before it is released; it need not release it. If the client below makes
+ * errors of statuses, such a failure goes through the engine as a value: listeners of `HedgeEvent` see it as a success, `classify` does not.
  *
  * @example
  * import { HttpClient } from "@effect/platform"
@@ -105,6 +136,7 @@ export const withHedge: {
  * |---|---|
  * | an answer that the server meant to give: any status but those below | `Win` |
  * | status 408, 425, 429, 500, 502, 503 or 504 | `NonFatal` |
+ * | status 409 to a write that has an idempotency key: its server is at work on another copy | `NonFatal`, do-not-retry |
  * | `RequestError` with reason `Transport` | `NonFatal` |
  * | `RequestError` with reason `InvalidUrl` or `Encode`: nothing was sent | `Fatal` |
  * | `ResponseError` with reason `StatusCode` | as its response |
@@ -115,7 +147,7 @@ export const withHedge: {
  */
 export const fromExit: (
   exit: Exit.Exit<HttpClientResponse.HttpClientResponse, unknown>
-) => HedgeOutcome.HedgeOutcome = internalHttp.fromExit
+) => HedgeOutcome.HedgeOutcome = internalPolicies.fromExit
 
 /**
  * Hedges the `HttpClient` in context under the `HedgePolicy.DefaultPolicy` in context.
@@ -129,7 +161,21 @@ export const layer: Layer.Layer<
   HttpClient.HttpClient | HedgePolicy.DefaultPolicy
 > = internalLayer.layer
 
-/** {@link layer} with options. Throws `HedgePolicyError` for options that make no sense. */
+/**
+ * {@link layer} with options. A policy given here takes what it needs from the context in which the layer is built. Throws `HedgePolicyError` for
+ * options that make no sense.
+ *
+ * @example
+ * import { FetchHttpClient } from "@effect/platform"
+ * import { HttpHedge } from "@effect-hedge/platform"
+ * import { Layer } from "effect"
+ * import { HedgePolicy, HedgeSchedule } from "effect-hedge"
+ *
+ * export const HedgedHttpClient = HttpHedge.layerWith({
+ *   policy: HedgePolicy.make({ schedule: HedgeSchedule.fixed("80 millis") }),
+ *   eligible: (request) => request.method === "POST" && request.url.endsWith("/search")
+ * }).pipe(Layer.provide(FetchHttpClient.layer))
+ */
 export const layerWith: {
   <EX, RP>(
     options: OptionsWithPolicy<EX, RP>

@@ -6,6 +6,7 @@ import {
   HttpApiEndpoint,
   HttpApiGroup,
   HttpClient,
+  HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
@@ -233,6 +234,25 @@ describe.each(transports)("HttpClient.withScope over $name", ({ layer, protocol 
       yield* Scope.close(scope, Exit.void)
       yield* server.until(({ cancelled }) => cancelled === 1)
     }).pipe(Effect.provide(layer))
+  )
+
+  it.scopedLive(
+    "above the hedge: a loser takes nothing from the winner, nor from a later call of the request",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* serve((request, response) => {
+          if (request.headers[attemptHeader] === undefined) response.writeHead(503).write("half")
+          else response.end("hedge".repeat(100_000))
+        }, protocol)
+        const client = withHedge(yield* HttpClient.HttpClient)
+        const request = HttpClientRequest.get(server.url)
+        const response = yield* HttpClient.withScope(client).execute(request)
+        yield* server.until(({ cancelled }) => cancelled === 1)
+        expect(yield* response.text).toBe("hedge".repeat(100_000))
+        yield* Effect.scoped(HttpClient.withScope(client).execute(request))
+        const later = yield* client.execute(request)
+        expect(yield* later.text).toBe("hedge".repeat(100_000))
+      }).pipe(Effect.provide(layer))
   )
 
   it.scopedLive("below the hedge: a loser without headers ends at once, not with the scope", () =>

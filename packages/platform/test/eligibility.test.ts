@@ -91,6 +91,20 @@ describe("C43: which requests are sent more than once", () => {
     })
   )
 
+  it.scopedLive("a defect in the question is one of the call, and nothing is sent", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_request, response) => response.end())
+      const client = yield* hedged(afterFailure, {
+        eligible: () => {
+          throw new Error("asked too much")
+        }
+      })
+      const exit = yield* Effect.exit(client.post(server.url))
+      expect(exit).toMatchObject({ _tag: "Failure", cause: { _tag: "Die" } })
+      expect(server.received).toHaveLength(0)
+    }).pipe(Effect.provide(undiciHttp1.layer))
+  )
+
   it.live("a request that is not eligible is reported as such, once", () =>
     Effect.gen(function* () {
       const suppressed: Array<string> = []

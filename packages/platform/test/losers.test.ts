@@ -1,11 +1,14 @@
 import { HttpClient, type HttpClientError, type HttpClientResponse } from "@effect/platform"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { Effect, Stream } from "effect"
 import { HedgeOutcome } from "effect-hedge"
 import { inHand, type Transport, transports, undiciHttp1, undiciHttp2 } from "./support/clients.js"
 import { afterFailure, attemptHeader, both } from "./support/policies.js"
 import { type Handler, serve, type TestServer } from "./support/server.js"
+
+// thousands of connections, on a machine that may be busy
+vi.setConfig({ testTimeout: 120_000 })
 
 type Client = HttpClient.HttpClient.With<HttpClientError.HttpClientError>
 

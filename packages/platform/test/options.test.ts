@@ -16,7 +16,7 @@ const errorOf = (make: () => unknown): unknown => {
 }
 
 const baseUrl =
-  'an absolute http or https URL without query and fragment, such as "https://eu.example.com/api"'
+  'an absolute http or https URL without credentials, query and fragment, such as "https://eu.example.com/api"'
 const header = 'the name of a header, such as "X-Attempt"'
 
 describe.each([
@@ -31,6 +31,7 @@ describe.each([
     ["replicas[0]", { policy, replicas: ["/api"] }, baseUrl],
     ["replicas[0]", { policy, replicas: ["ftp://eu.example.com"] }, baseUrl],
     ["replicas[0]", { policy, replicas: ["https://eu.example.com?x=1"] }, baseUrl],
+    ["replicas[0]", { policy, replicas: ["https://user:secret@eu.example.com"] }, baseUrl],
     ["replicas[0]", { policy, replicas: [80] }, baseUrl],
     ["credentials", { policy, credentials: "same-origin" }, '"include" or "omit"'],
     ["idempotencyHeader", { policy, idempotencyHeader: "" }, header],

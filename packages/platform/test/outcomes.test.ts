@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
-import { HttpClient, type HttpClientResponse } from "@effect/platform"
+import { HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import { NodeHttpClient } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
@@ -209,6 +209,24 @@ describe("C47: which answers win", () => {
       const response = yield* (yield* hedged(afterFailure)).get(server.url)
       expect(response.status).toBe(status)
       expect(server.received).toHaveLength(1)
+    }).pipe(Effect.provide(undiciHttp1.layer))
+  )
+
+  it.scopedLive("409 to a copy of a write that has a key does not: its server is at work on the first", () =>
+    Effect.gen(function* () {
+      const working: Array<ServerResponse> = []
+      const server = yield* serve((_request, response) => {
+        if (working.push(response) === 1) return
+        response.writeHead(409).end("at work")
+        working[0]!.end("made")
+      })
+      const client = yield* hedged(both)
+      const post = HttpClientRequest.post(server.url).pipe(
+        HttpClientRequest.setHeader("Idempotency-Key", "1")
+      )
+      const response = yield* client.execute(post)
+      expect([response.status, yield* response.text]).toEqual([200, "made"])
+      expect(server.received).toHaveLength(2)
     }).pipe(Effect.provide(undiciHttp1.layer))
   )
 

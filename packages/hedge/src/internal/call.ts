@@ -3,6 +3,7 @@ import type { CallOutcome, DiscardReason, InterruptReason, LaunchReason } from "
 import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { HedgeState } from "../HedgeSchedule.js"
 import type { HedgeThrottle } from "../HedgeThrottle.js"
+import type { AdaptiveCall, Learning } from "./adaptive.js"
 import { Attempt, CallIdentity } from "./attempt.js"
 import { HedgeError } from "./errors.js"
 import { refusalOf } from "./gates.js"
@@ -11,6 +12,7 @@ import { checkOutcome, fromExit, pushbackMillis, withSiblings } from "./outcome.
 import type { EnginePolicy } from "./policy.js"
 import { Reporter } from "./reporter.js"
 import { Alarm, afterPendingInput, flatExit, type Host } from "./runtime.js"
+import type { Asker } from "./schedule.js"
 import { Stagger, type Step } from "./stagger.js"
 import { attemptContext, enclosingAttempt, listenersOf, restrictionOf, throttleOf } from "./surroundings.js"
 import { type AnyExit, disposalOf, type Task } from "./task.js"
@@ -49,7 +51,7 @@ const tellInputRead = (call: Call): void => call.tell(inputRead)
  * It is open until an outcome settles it; then only ends of attempts and discards are handled, until none is left. Everything that
  * happens becomes an event; one loop runs the events one after another, and after each launches what is then due.
  */
-export class Call {
+export class Call implements Asker {
   readonly identity: CallIdentity
   readonly throttle: HedgeThrottle
   readonly startedAt: number
@@ -58,6 +60,8 @@ export class Call {
   attempts: ReadonlyArray<Attempt> = []
   /** A do-not-retry, or a pushback that is too long, has ended hedging. */
   doNotRetry = false
+  /** What the call asks and tells its schedule, if that learns. */
+  adaptive: AdaptiveCall | undefined = undefined
 
   private settled: CallOutcome | undefined = undefined
   private result: AnyExit | undefined = undefined
@@ -103,6 +107,16 @@ export class Call {
       elapsed: Duration.millis(now - this.startedAt),
       inFlight: this.open
     }
+  }
+
+  learn(learning: Learning): AdaptiveCall {
+    if (this.adaptive === undefined) {
+      this.adaptive = learning.begin(this)
+      // a schedule that is combined with others begins to learn when it is first asked
+      const primary = this.attempts[0]
+      if (primary?.outcome !== undefined) this.adaptive.onPrimaryEnded(primary.judgedAt, false)
+    }
+    return this.adaptive
   }
 
   // --- the loop ------------------------------------------------------------------------------------------------------
@@ -163,10 +177,14 @@ export class Call {
 
   private onStarted(): void {
     this.report?.callStarted()
-    this.throttle.onCall?.(this.startedAt)
     const restriction = restrictionOf(this.host.context, this.policy)
     this.launch("Primary", this.startedAt)
-    if (restriction === undefined) return
+    this.throttle.onCall?.(this.startedAt)
+    if (restriction === undefined) {
+      const { learning } = this.policy
+      if (learning !== undefined) this.learn(learning)
+      return
+    }
     this.stagger.end()
     this.report?.suppressed(1, restriction, undefined)
   }
@@ -227,9 +245,10 @@ export class Call {
     if (this.launches >= launchesPerTurn) {
       this.yielding = true
       this.host.yieldTo(() => this.tell(yielded))
-      return false
+      // a scheduler may have run that at once
+      return true
     }
-    const refusal = refusalOf(this, now)
+    const refusal = refusalOf(this, this.owed === 0, now)
     if (refusal === undefined) this.sendHedge(now)
     else this.suppress(refusal.reason, refusal.throttle)
     return true
@@ -237,6 +256,7 @@ export class Call {
 
   private sendHedge(now: number): void {
     const reason = this.owed > 0 ? "Failure" : "Stagger"
+    this.adaptive?.onHedge(reason === "Stagger")
     if (this.owed > 0) this.owed -= 1
     this.throttle.take(now)
     this.launch(reason, now)
@@ -265,6 +285,8 @@ export class Call {
     const context = task.context?.(attempt, surroundings) ?? surroundings
     attempt.refs = host.attemptRefs(context, index)
     attempt.fiber = host.start(task.attempt(attempt), attempt.refs)
+    // its own first steps may have ended the call
+    if (attempt.interrupted !== undefined) host.interrupt(attempt.fiber)
     attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
   }
 
@@ -299,7 +321,9 @@ export class Call {
       if (this.settled !== undefined || attempt.outcome !== undefined) return undefined
       const { classify } = this.policy
       const outcome = classify === undefined ? fromExit(exit) : checkOutcome(classify(exit as never, attempt))
-      this.throttle.onOutcome?.(outcome._tag, pushbackMillis(outcome) === Infinity)
+      const pushback = pushbackMillis(outcome)
+      this.throttle.onOutcome?.(outcome._tag, pushback === Infinity)
+      if (pushback !== undefined) this.adaptive?.onPushback(this.host.now(), pushback)
       return outcome
     } catch (defect) {
       this.fail(Cause.die(defect))
@@ -321,6 +345,7 @@ export class Call {
     attempt.exit = exit
     attempt.judgedAt = this.host.now()
     this.open -= 1
+    if (attempt.index === 0) this.adaptive?.onPrimaryEnded(attempt.judgedAt, outcome._tag === "Win")
   }
 
   /** Another attempt is owed, at once or after the pushback, unless that ends hedging (R4). */
@@ -342,9 +367,9 @@ export class Call {
     else this.logFailure(cause)
   }
 
-  /** A listener or an onDiscard failed, which changes nothing any more. */
+  /** A listener failed, or an onDiscard or a throttle after the call had ended: that changes nothing any more. */
   logFailure(cause: Cause.Cause<unknown>): void {
-    this.host.start(Effect.logError("effect-hedge: a listener or onDiscard failed", cause))
+    this.host.start(Effect.logError("effect-hedge: a listener, onDiscard or throttle failed", cause))
   }
 
   private onDeadline(now: number): void {
@@ -366,6 +391,7 @@ export class Call {
     this.stagger.end()
     this.alarm.clear()
     const now = this.host.now()
+    this.adaptive?.onSettled(now, outcome, this.winner?.index)
     for (const attempt of this.attempts) {
       if (!attempt.ended) this.interrupt(attempt, interruptReasons[outcome], now)
     }
@@ -381,7 +407,7 @@ export class Call {
     if (attempt.interrupted !== undefined) return
     attempt.interrupted = reason
     attempt.interruptedAt = now
-    this.host.interrupt(attempt.fiber!)
+    if (attempt.fiber !== undefined) this.host.interrupt(attempt.fiber)
   }
 
   private unwound(): void {
@@ -408,12 +434,13 @@ export class Call {
 
   /** The caller takes the result; it cannot be interrupted here. */
   take(): Effect.Effect<unknown, unknown> {
-    if (this.policy.awaitLosers) {
-      return Effect.flatMap(this.awaitUnwound, () =>
-        this.host.interruptible && this.host.isInterrupted ? this.abandon(Cause.empty) : this.inherit()
-      )
-    }
-    return this.inherit()
+    return this.policy.awaitLosers
+      ? Effect.flatMap(this.awaitUnwound, () => this.handOver())
+      : this.handOver()
+  }
+
+  private handOver(): Effect.Effect<unknown, unknown> {
+    return this.host.interruptible && this.host.isInterrupted ? this.abandon(Cause.empty) : this.inherit()
   }
 
   /** The result, with what its attempt leaves in the caller: its FiberRefs and its scope. */

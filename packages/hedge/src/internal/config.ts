@@ -36,7 +36,9 @@ const booleans: Readonly<Record<string, boolean>> = {
 }
 
 const boolean: Read<boolean> = (field, text) =>
-  booleans[text] ?? refuse(field, text, "true, yes, on or 1, or false, no, off or 0")
+  Object.hasOwn(booleans, text)
+    ? booleans[text]!
+    : refuse(field, text, "true, yes, on or 1, or false, no, off or 0")
 
 const nonEmpty: Read<string> = (field, text) =>
   text === "" ? refuse(field, text, "a text that is not empty") : text

@@ -1,5 +1,8 @@
+import { Context } from "effect"
 import type { SuppressionReason } from "../HedgeEvent.js"
 import type { Call } from "./call.js"
+import { aName, isName } from "./check.js"
+import { Targets } from "./surroundings.js"
 
 export interface Refusal {
   readonly reason: SuppressionReason
@@ -9,22 +12,44 @@ export interface Refusal {
 
 const because = (reason: SuppressionReason, throttle?: string): Refusal => ({ reason, throttle })
 
+/** Unless the policy says it, what the schedule has learned does. */
+const leastTimeLeft = ({ adaptive, policy }: Call): number =>
+  adaptive === undefined || policy.minTimeLeftMillis > 0 ? policy.minTimeLeftMillis : adaptive.leastTimeLeft
+
+/** Whether there is somewhere else to send it: whoever knows the targets says so, and without them nobody knows of an idle one. */
+const hasTarget = (call: Call, now: number): boolean => {
+  const targets = Context.get(call.host.context, Targets)
+  const idleOnly = call.policy.target === "idle"
+  if (targets === undefined) return !idleOnly
+  const inFlight = targets.leastInFlight(call.stateOf(now))
+  return inFlight !== undefined && (inFlight === 0 || !idleOnly)
+}
+
+const checkReason = (reason: string): string => {
+  if (isName(reason)) return reason
+  throw new TypeError(`a gate answered ${String(reason)}; allowed is a reason, ${aName}, or undefined`)
+}
+
 /**
  * Asks the gates of a hedge in their order; the first refusal counts. Whether the call may hedge at all was settled when it started
- * (`Disabled`, `Nested`, `Ineligible`), and attempts left are counted by the call.
+ * (`Disabled`, `Nested`, `Ineligible`), and attempts left are counted by the call. What a schedule has learned refuses staggered hedges only.
  */
-export const refusalOf = (call: Call, now: number): Refusal | undefined => {
+export const refusalOf = (call: Call, staggered: boolean, now: number): Refusal | undefined => {
   const { policy } = call
-  if (call.doNotRetry) return because("Pushback")
-  if (call.deadlineAt - now < policy.minTimeLeftMillis || call.deadlineAt <= now) return because("Deadline")
+  // the layer that holds the policy has closed
   if (policy.losers?.closed === true) return because("Disabled")
+  if (call.doNotRetry) return because("Pushback")
+  if (call.deadlineAt - now < leastTimeLeft(call) || call.deadlineAt <= now) return because("Deadline")
+  const learned = staggered ? call.adaptive?.refusal(now) : undefined
+  if (learned !== undefined) return because(learned)
   if (policy.gates.length > 0) {
     const state = call.stateOf(now)
     for (const gate of policy.gates) {
       const reason = gate(state)
-      if (reason !== undefined) return because(reason)
+      if (reason !== undefined) return because(checkReason(reason))
     }
   }
+  if (!hasTarget(call, now)) return because("NoDistinctTarget")
   const throttle = call.throttle.refusedBy(now)
   return throttle === undefined ? undefined : because("Throttled", throttle)
 }

@@ -2,6 +2,7 @@ import { Context, Effect, Scope } from "effect"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import { DefaultPolicy, type Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"
+import { isFunction, refuse } from "./check.js"
 import { type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
 import { Hedging } from "./surroundings.js"
@@ -51,16 +52,18 @@ const scopedTask = (effect: AnyEffect): Task => {
   }
 }
 
-const under =
-  (toTask: (subject: never) => Task) =>
-  (subject: never, input: Input): AnyEffect => {
+const checkEffect = <A>(subject: A): A =>
+  Effect.isEffect(subject) ? subject : refuse("effect", subject, "an Effect")
+
+const checkAttempts = <A>(subject: A): A =>
+  isFunction(subject) ? subject : refuse("f", subject, "a function from an attempt to an Effect")
+
+/** Data first, or a function that has checked its policy before it is given what to hedge. */
+const combinator = (toTask: (subject: never) => Task) => {
+  const dataFirst = (subject: never, input: Input): AnyEffect => {
     const policy = fromInput(input)
     return run(() => policy, toTask(subject))
   }
-
-/** Data first, or a function that has checked its policy before it is given an effect. */
-const combinator = (toTask: (subject: never) => Task) => {
-  const dataFirst = under(toTask)
   return (...args: ReadonlyArray<never>): unknown => {
     if (args.length >= 2) return dataFirst(args[0]!, args[1]!)
     const policy = fromInput(args[0]!)
@@ -68,25 +71,26 @@ const combinator = (toTask: (subject: never) => Task) => {
   }
 }
 
-export const hedge = combinator((effect: AnyEffect) => ({ attempt: same(effect) })) as never
+export const hedge = combinator((effect: AnyEffect) => ({ attempt: same(checkEffect(effect)) })) as never
 
 export const hedgeWith = combinator((f: (attempt: HedgeAttempt) => AnyEffect) => ({
-  attempt: attemptsOf(f)
+  attempt: attemptsOf(checkAttempts(f))
 })) as never
 
-export const hedgeScoped = combinator(scopedTask) as never
+export const hedgeScoped = combinator((effect: AnyEffect) => scopedTask(checkEffect(effect))) as never
 
 const withTag =
   (tag: Context.Tag<never, Service>) =>
   (effect: AnyEffect): AnyEffect =>
     run((context) => Context.unsafeGet(context, tag) as unknown as EnginePolicy, {
-      attempt: same(effect)
+      attempt: same(checkEffect(effect))
     })
 
-export const withPolicy = ((effectOrTag: unknown, tag?: Context.Tag<never, Service>) =>
+// a second argument that is no tag is the index that a callback of `map` or `forEach` is given
+export const withPolicy = ((effectOrTag: unknown, tag?: unknown) =>
   Context.isTag(effectOrTag)
     ? withTag(effectOrTag as never)
-    : withTag(tag ?? (DefaultPolicy as never))(effectOrTag as AnyEffect)) as never
+    : withTag((Context.isTag(tag) ? tag : DefaultPolicy) as never)(effectOrTag as AnyEffect)) as never
 
 export const withoutHedging = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.provideService(self, Hedging, false)

@@ -1,5 +1,6 @@
 import { Cause, Duration, Exit } from "effect"
 import type { HedgeOutcome, Pushback } from "../HedgeOutcome.js"
+import { decode } from "./check.js"
 
 export const win: HedgeOutcome = { _tag: "Win" }
 const plainNonFatal: HedgeOutcome = { _tag: "NonFatal" }
@@ -28,14 +29,8 @@ export const pushbackMillis = (outcome: HedgeOutcome): number | undefined => {
   if (outcome._tag === "Win" || outcome.pushback === undefined) return undefined
   const pushback = outcome.pushback
   if (pushback === "DoNotRetry") return Infinity
-  if (typeof pushback === "number" && !(pushback >= 0)) return Infinity
-  if (typeof pushback === "bigint" && pushback < 0n) return Infinity
-  if (typeof pushback === "string" && pushback.trimStart().startsWith("-")) return Infinity
-  try {
-    return Duration.toMillis(Duration.decode(pushback))
-  } catch {
-    return Infinity
-  }
+  const duration = decode(pushback)
+  return duration === undefined ? Infinity : Duration.toMillis(duration)
 }
 
 const holdsOnlyFailures = (cause: Cause.Cause<unknown>): boolean =>

@@ -1,11 +1,33 @@
 import { type Config, ConfigError, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { dual } from "effect/Function"
 import { pipeArguments } from "effect/Pipeable"
-import type { DeadlineError, HedgePolicy, Options, Service, TagClass } from "../HedgePolicy.js"
-import { checkDuration, checkInteger, checkPositiveDuration, refuse } from "./check.js"
+import type {
+  AdaptiveOptions,
+  DeadlineError,
+  HedgePolicy,
+  Options,
+  Service,
+  TagClass
+} from "../HedgePolicy.js"
+import type { Key } from "../LatencyEstimator.js"
+import type { Learning } from "./adaptive.js"
+import { adaptive, type Upstreams } from "./adaptivePolicy.js"
+import { Unbound } from "./adaptiveSchedule.js"
+import {
+  aName,
+  checkDuration,
+  checkFields,
+  checkInteger,
+  checkPositiveDuration,
+  isFunction,
+  isName,
+  refuse,
+  type Shape
+} from "./check.js"
 import { HedgePolicyError } from "./errors.js"
+import { type Path, pathOf } from "./estimator.js"
 import { type Losers, losersScoped } from "./losers.js"
-import { provideSchedule } from "./schedule.js"
+import { learningOf, provideSchedule } from "./schedule.js"
 import { isHedgeThrottle } from "./throttle.js"
 
 export const TypeId = "~effect-hedge/HedgePolicy" as const
@@ -27,6 +49,7 @@ export type Changes<A, E> = Partial<
     | "awaitLosers"
     | "loserGrace"
     | "gates"
+    | "target"
     | "name"
   >
 >
@@ -39,6 +62,12 @@ export interface EnginePolicy extends AnyPolicy {
   readonly maxPushbackMillis: number
   /** The losers that a layer owns; without a layer they are daemons. */
   readonly losers: Losers | undefined
+  /** What the schedule learns by, if it does. */
+  readonly learning: Learning | undefined
+  /** What its calls are told apart by. */
+  readonly key: Path | undefined
+  /** The throttles of a policy that has one for each upstream, the first part of a key. */
+  readonly upstreams: Upstreams | undefined
 }
 
 export const isHedgePolicy = (u: unknown): u is AnyPolicy =>
@@ -79,16 +108,15 @@ const fromData = (data: Data): EnginePolicy =>
   })
 
 /** What each option may be, apart from the durations and numbers that are checked where they are read. */
-const shapes: {
-  readonly [K in keyof Required<AnyOptions>]: readonly [(u: unknown) => boolean, string] | undefined
-} = {
+const shapes: { readonly [K in keyof Required<AnyOptions>]: Shape } = {
   schedule: [Schedule.isSchedule, 'a Schedule, such as HedgeSchedule.fixed("80 millis")'],
   throttle: [isHedgeThrottle, "a HedgeThrottle"],
-  classify: [(u) => typeof u === "function", "a function from an Exit to a HedgeOutcome"],
-  onDiscard: [(u) => typeof u === "function", "a function from a value to an Effect"],
-  gates: [(u) => Array.isArray(u) && u.every((gate) => typeof gate === "function"), "an array of functions"],
+  classify: [isFunction, "a function from an Exit to a HedgeOutcome"],
+  onDiscard: [isFunction, "a function from a value to an Effect"],
+  gates: [(u) => Array.isArray(u) && u.every(isFunction), "an array of functions"],
   awaitLosers: [(u) => typeof u === "boolean", "true or false"],
-  name: [(u) => typeof u === "string" && u.length > 0, "a string that is not empty"],
+  target: [(u) => u === "any" || u === "idle", '"any" or "idle"'],
+  name: [isName, aName],
   maxAttempts: undefined,
   deadline: undefined,
   attemptTimeout: undefined,
@@ -97,33 +125,19 @@ const shapes: {
   loserGrace: undefined
 }
 
-const checkShapes = (options: AnyOptions): void => {
-  if (typeof options !== "object" || options === null) refuse("options", options, "an object with a schedule")
-  if (options.schedule === undefined) refuse("schedule", undefined, shapes.schedule![1])
-  for (const [field, value] of Object.entries(options)) {
-    if (!Object.hasOwn(shapes, field))
-      refuse(field, value, `one of the options ${Object.keys(shapes).join(", ")}`)
-    const shape = shapes[field as keyof AnyOptions]
-    if (value !== undefined && shape !== undefined && !shape[0](value)) refuse(field, value, shape[1])
-  }
-}
-
 const optional = <A, B>(value: A | undefined, f: (value: A) => B): B | undefined =>
   value === undefined ? undefined : f(value)
 
 const check = (options: AnyOptions, eligible: boolean): EnginePolicy => {
-  checkShapes(options)
+  checkFields("options", options, shapes)
+  if (options.schedule === undefined) refuse("schedule", undefined, shapes.schedule![1])
   const deadline = optional(options.deadline, (input) => checkPositiveDuration("deadline", input))
   const minTimeLeft = checkDuration("minTimeLeft", options.minTimeLeft ?? 0)
-  if (options.minTimeLeft !== undefined && !(toMillis(minTimeLeft) < toMillis(deadline))) {
-    refuse("minTimeLeft", options.minTimeLeft, "a duration shorter than the deadline")
-  }
   if (options.minTimeLeft !== undefined && deadline === undefined) {
-    refuse(
-      "minTimeLeft",
-      options.minTimeLeft,
-      "nothing, unless there is a deadline that it could be measured against"
-    )
+    refuse("minTimeLeft", options.minTimeLeft, "no value, unless there is a deadline")
+  }
+  if (toMillis(minTimeLeft) >= toMillis(deadline) && deadline !== undefined) {
+    refuse("minTimeLeft", options.minTimeLeft, "a duration shorter than the deadline")
   }
   return fromData({
     name: options.name ?? "inline",
@@ -141,8 +155,12 @@ const check = (options: AnyOptions, eligible: boolean): EnginePolicy => {
     gates: options.gates ?? [],
     awaitLosers: options.awaitLosers ?? false,
     loserGrace: checkDuration("loserGrace", options.loserGrace ?? "10 seconds"),
+    target: options.target ?? "any",
     eligible,
-    losers: undefined
+    losers: undefined,
+    learning: learningOf(options.schedule),
+    key: undefined,
+    upstreams: undefined
   })
 }
 
@@ -172,20 +190,34 @@ export const modify: {
     attemptTimeout,
     maxPushback,
     gates,
+    target,
     awaitLosers,
     loserGrace
   } = self
   const options = defined({
-    ...{ name, schedule, maxAttempts, deadline, attemptTimeout, maxPushback, gates, awaitLosers, loserGrace },
+    ...{ name, schedule, maxAttempts, deadline, attemptTimeout, maxPushback, gates, target, awaitLosers },
+    loserGrace,
     ...{ throttle: self.throttle, classify: self.classify, onDiscard: self.onDiscard },
     minTimeLeft: self.minTimeLeftMillis > 0 ? self.minTimeLeft : undefined,
     ...changes
   }) as AnyOptions
-  return changed(check(options, self.eligible), { losers: self.losers })
+  const { key, learning, losers } = self
+  const upstreams = changes.throttle === undefined ? self.upstreams : undefined
+  return changed(check(options, self.eligible), { key, learning, losers, upstreams })
 })
 
 export const ineligible = <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>): HedgePolicy<A, E, EX, R> =>
   changed(self as unknown as EnginePolicy, { eligible: false }) as never
+
+export const keyed: {
+  (key: Key): <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R>
+  <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>, key: Key): HedgePolicy<A, E, EX, R>
+} = dual(2, (self: EnginePolicy, key: Key): EnginePolicy => {
+  const path = pathOf(key)
+  const upstream = typeof key === "string" ? key : key[0]
+  const throttle = upstream === undefined ? self.throttle : (self.upstreams?.(upstream) ?? self.throttle)
+  return changed(self, { key: path, throttle })
+})
 
 /** The policy with what it needs taken from a context, so that a tag can hold it. */
 const closeOver = (self: EnginePolicy, context: Context.Context<unknown>, losers: Losers): EnginePolicy => {
@@ -199,6 +231,8 @@ const closeOver = (self: EnginePolicy, context: Context.Context<unknown>, losers
             Effect.mapInputContext(onDiscard(value), (own: Context.Context<never>) =>
               Context.merge(context, own)
             ),
+    // a policy from another layer goes on to learn there
+    learning: self.learning instanceof Unbound ? self.learning.bind(self.maxAttempts) : self.learning,
     losers
   })
 }
@@ -207,9 +241,11 @@ const layerOf = <Self, Id extends string>(
   tag: TagClass<Self, Id>,
   input:
     | Options<unknown, unknown, unknown, In | undefined, In | undefined>
-    | HedgePolicy<unknown, unknown, unknown, unknown>
+    | HedgePolicy<unknown, unknown, unknown, unknown>,
+  upstreams?: Upstreams
 ): Layer.Layer<Self, never, unknown> => {
-  const policy = fromInput(input as never)
+  const given = fromInput(input as never)
+  const policy = upstreams === undefined ? given : changed(given, { upstreams })
   const named = policy.name === "inline" ? changed(policy, { name: tag.key }) : policy
   return Layer.scoped(
     tag,
@@ -217,6 +253,20 @@ const layerOf = <Self, Id extends string>(
       const context = yield* Effect.context<unknown>()
       const losers = yield* losersScoped(named.name, named.loserGrace)
       return closeOver(named, context, losers) as unknown as Service
+    })
+  )
+}
+
+/** Checked at once; the state is the layer's, so it is made when that is built. */
+const adaptiveLayer = <Self, Id extends string>(
+  tag: TagClass<Self, Id>,
+  options: AdaptiveOptions
+): Layer.Layer<Self> => {
+  check(adaptive(options).options as AnyOptions, true)
+  return Layer.unwrapEffect(
+    Effect.sync(() => {
+      const made = adaptive(options)
+      return layerOf(tag, made.options, made.upstreams) as Layer.Layer<Self>
     })
   )
 }
@@ -235,15 +285,17 @@ const checkedLayer = <Self, Id extends string>(tag: TagClass<Self, Id>, options:
 const toConfigError = (error: HedgePolicyError): ConfigError.ConfigError =>
   ConfigError.InvalidData([error.field], error.message)
 
-export const Tag =
-  <const Id extends string>(id: Id) =>
-  <Self>(): TagClass<Self, Id> => {
+export const Tag = <const Id extends string>(id: Id): (<Self>() => TagClass<Self, Id>) => {
+  if (!isName(id)) refuse("id", id, aName)
+  return <Self>(): TagClass<Self, Id> => {
     const tag = Context.Tag(id)<Self, Service>()
     return Object.assign(tag, {
       layer: (input: never) => layerOf(tag as TagClass<Self, Id>, input),
       layerConfig: (config: Config.Config<AnyServiceOptions>) =>
         Layer.unwrapEffect(
           Effect.flatMap(config, (options) => checkedLayer(tag as TagClass<Self, Id>, options))
-        )
+        ),
+      layerAdaptive: (options: AdaptiveOptions) => adaptiveLayer(tag as TagClass<Self, Id>, options)
     }) as never
   }
+}

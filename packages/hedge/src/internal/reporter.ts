@@ -103,6 +103,8 @@ export class Reporter {
     let tokens: number | undefined
     this.guard(() => {
       tokens = throttle.tokens?.(host.now())
+      // what is left of a bucket is of no use while it, or another throttle beside it, refuses
+      if (tokens !== undefined && throttle.refusedBy(host.now()) !== undefined) tokens = 0
     })
     this.tell({
       _tag: "CallEnded",

@@ -16,7 +16,8 @@ import {
   HashMap,
   Runtime,
   RuntimeFlags,
-  RuntimeFlagsPatch
+  RuntimeFlagsPatch,
+  Scheduler
 } from "effect"
 import { type Shortcut, shortcutFor } from "./shortcut.js"
 
@@ -167,6 +168,15 @@ const refsWith = (
   return FiberRefs.unsafeMake(locals)
 }
 
+/**
+ * Effect's default scheduler, without the runner of its own that it would keep for each attempt in a WeakMap. Whatever is a key there outlives the
+ * next collections of young objects, with all that hangs on it: under load that was half of what an unhedged call cost (`npm run bench`).
+ */
+const sharedRunner: Scheduler.Scheduler = {
+  shouldYield: (fiber) => Scheduler.defaultScheduler.shouldYield(fiber),
+  scheduleTask: (task, priority) => Scheduler.defaultScheduler.scheduleTask(task, priority)
+}
+
 /** The log annotation of attempts 1, 2, … */
 const attemptAnnotation = "hedge.attempt"
 
@@ -221,13 +231,15 @@ export class Host {
    * interruption swallows a late success.)
    */
   attemptRefs(context: AnyContext, index: number): FiberRefs.FiberRefs {
-    const author = this.fiber.id()
-    if (index === 0) return refsWith(this.refs, author, [[FiberRef.currentContext, context]])
-    const annotations = FiberRefs.getOrDefault(this.refs, FiberRef.currentLogAnnotations)
-    return refsWith(this.refs, author, [
-      [FiberRef.currentContext, context],
-      [FiberRef.currentLogAnnotations, HashMap.set(annotations, attemptAnnotation, index)]
-    ])
+    const written: Array<readonly [FiberRef.FiberRef<any>, unknown]> = [[FiberRef.currentContext, context]]
+    if (FiberRefs.getOrDefault(this.refs, FiberRef.currentScheduler) === Scheduler.defaultScheduler) {
+      written.push([FiberRef.currentScheduler, sharedRunner])
+    }
+    if (index > 0) {
+      const annotations = FiberRefs.getOrDefault(this.refs, FiberRef.currentLogAnnotations)
+      written.push([FiberRef.currentLogAnnotations, HashMap.set(annotations, attemptAnnotation, index)])
+    }
+    return refsWith(this.refs, this.fiber.id(), written)
   }
 
   /** Starts a fiber, which runs at once up to its first wait, unless fibers start one another too deeply. */

@@ -1,37 +1,65 @@
 import { Context, Duration, Effect, Schedule, ScheduleDecision, ScheduleInterval } from "effect"
 import type { HedgeSchedule, HedgeState } from "../HedgeSchedule.js"
+import type { AdaptiveCall, Learning } from "./adaptive.js"
 import { checkDuration } from "./check.js"
 
 const StaggerId = "~effect-hedge/Stagger"
+const LearningId = "~effect-hedge/Learning"
+
+/** The call that asks. */
+export interface Asker {
+  /** What it asks and tells a schedule that learns. */
+  readonly learn: (learning: Learning) => AdaptiveCall
+}
+
+/** Who asks with a state. A schedule that is combined with others is given the state alone. */
+export const askers = new WeakMap<HedgeState, Asker>()
 
 /** A schedule that also answers without an effect: the delay after a launch, in milliseconds. */
 interface Stagger extends HedgeSchedule {
-  readonly [StaggerId]: () => number
+  readonly [StaggerId]: (asker: Asker) => number
+  /** What it learns by, if it does. */
+  readonly [LearningId]?: Learning
 }
 
-export const staggerOf = (schedule: Schedule.Schedule<unknown, never, unknown>): (() => number) | undefined =>
+type AnySchedule = Schedule.Schedule<unknown, never, unknown>
+
+export const staggerOf = (schedule: AnySchedule): ((asker: Asker) => number) | undefined =>
   (schedule as Partial<Stagger>)[StaggerId]
 
-const make = (delay: () => Duration.Duration): HedgeSchedule => {
-  const schedule = Schedule.makeWithState(undefined, (now: number, _: HedgeState, state: undefined) => {
-    const duration = delay()
-    return Effect.succeed([
-      state,
-      duration,
-      ScheduleDecision.continueWith(ScheduleInterval.after(now + Duration.toMillis(duration)))
-    ] as const)
-  })
-  return Object.assign(schedule, { [StaggerId]: () => Duration.toMillis(delay()) })
+export const learningOf = (schedule: AnySchedule): Learning | undefined =>
+  (schedule as Partial<Stagger>)[LearningId]
+
+const make = (delay: (asker: Asker | undefined) => number): HedgeSchedule => {
+  const schedule = Schedule.makeWithState(
+    undefined,
+    (now: number, hedgeState: HedgeState, state: undefined) => {
+      const millis = delay(askers.get(hedgeState))
+      return Effect.succeed([
+        state,
+        Duration.millis(millis),
+        ScheduleDecision.continueWith(ScheduleInterval.after(now + millis))
+      ] as const)
+    }
+  )
+  return Object.assign(schedule, { [StaggerId]: delay })
 }
 
 export const fixed = (delay: Duration.DurationInput): HedgeSchedule => {
-  const duration = checkDuration("delay", delay)
-  return make(() => duration)
+  const millis = Duration.toMillis(checkDuration("delay", delay))
+  return make(() => millis)
 }
 
 export const parallel: HedgeSchedule = fixed(Duration.zero)
 
 export const onFailure: HedgeSchedule = fixed(Duration.infinity)
+
+/** A schedule that goes by what its calls have taught it; one that nobody asks on behalf of a call waits for a failure. */
+export const learned = (learning: Learning): HedgeSchedule =>
+  Object.assign(
+    make((asker) => asker?.learn(learning).delay() ?? Infinity),
+    { [LearningId]: learning }
+  )
 
 /** A schedule with what it needs taken from a context; one that is answered synchronously needs nothing. */
 export const provideSchedule = (

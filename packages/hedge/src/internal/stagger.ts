@@ -1,7 +1,7 @@
 import { type Effect, type Exit, type Fiber, ScheduleDecision, ScheduleIntervals } from "effect"
 import type { Call } from "./call.js"
 import { longestTimer, loopMeter } from "./runtime.js"
-import { staggerOf } from "./schedule.js"
+import { askers, staggerOf } from "./schedule.js"
 
 /**
  * Where a stagger stands.
@@ -46,12 +46,14 @@ export class Stagger {
     const { call } = this
     this.from = now
     const stagger = staggerOf(call.policy.schedule)
-    if (stagger !== undefined) return this.begin(stagger())
+    if (stagger !== undefined) return this.begin(stagger(call))
     const schedule = call.policy.schedule
     const wall = call.host.clock.unsafeCurrentTimeMillis()
     if (this.steps++ === 0) this.scheduleState = schedule.initial
     this.state = "Stepping"
-    const step = schedule.step(wall, call.stateOf(now), this.scheduleState) as Effect.Effect<Step>
+    const state = call.stateOf(now)
+    askers.set(state, call)
+    const step = schedule.step(wall, state, this.scheduleState) as Effect.Effect<Step>
     const stepper = call.host.start(step)
     this.stepper = stepper
     stepper.addObserver((exit) => call.tell({ _tag: "Stepped", exit, wall }))

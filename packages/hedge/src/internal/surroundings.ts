@@ -1,5 +1,6 @@
 import { Context, Tracer } from "effect"
 import type { Listener, SuppressionReason } from "../HedgeEvent.js"
+import type { HedgeTargets } from "../HedgePolicy.js"
 import { Default, type HedgeThrottle } from "../HedgeThrottle.js"
 import { type Attempt, EnclosingAttempt } from "./attempt.js"
 import { Listeners } from "./listeners.js"
@@ -8,6 +9,11 @@ import type { EnginePolicy } from "./policy.js"
 /** Whether hedging is on: turned off by `Hedge.withoutHedging`. */
 export class Hedging extends Context.Reference<Hedging>()("effect-hedge/Hedging", {
   defaultValue: () => true
+}) {}
+
+/** Who knows where hedges may be sent, if somebody does. */
+export class Targets extends Context.Reference<Targets>()("effect-hedge/Targets", {
+  defaultValue: (): HedgeTargets | undefined => undefined
 }) {}
 
 type Surroundings = Context.Context<never>

@@ -1,6 +1,16 @@
 import { Effect } from "effect"
 import type { HedgeThrottle } from "../HedgeThrottle.js"
-import { checkInteger, checkNumber, refuse } from "./check.js"
+import {
+  aName,
+  checkFields,
+  checkInteger,
+  checkNumber,
+  checkObject,
+  isFunction,
+  isName,
+  refuse,
+  type Shape
+} from "./check.js"
 import { nowMillis } from "./runtime.js"
 
 export const TypeId = "~effect-hedge/HedgeThrottle" as const
@@ -8,13 +18,27 @@ export const TypeId = "~effect-hedge/HedgeThrottle" as const
 export const isHedgeThrottle = (u: unknown): u is HedgeThrottle =>
   typeof u === "object" && u !== null && TypeId in u
 
-export const make = (questions: HedgeThrottle.Questions): HedgeThrottle => ({
-  ...questions,
-  [TypeId]: TypeId
-})
+const questions: { readonly [K in keyof Required<HedgeThrottle.Questions>]: Shape } = {
+  name: [isName, aName],
+  refusedBy: [isFunction, "a function from a time to who refuses, or undefined"],
+  take: [isFunction, "a function of a time"],
+  onCall: [isFunction, "a function of a time"],
+  onOutcome: [isFunction, "a function of an outcome and whether it said do-not-retry"],
+  onHedgeEnd: [isFunction, "a function"],
+  tokens: [isFunction, "a function from a time to a number"]
+}
+
+export const make = (answers: HedgeThrottle.Questions): HedgeThrottle => {
+  checkFields("questions", answers, { ...questions, [TypeId]: undefined })
+  for (const field of ["name", "refusedBy", "take"] as const) {
+    if (answers[field] === undefined) refuse(field, undefined, questions[field]![1])
+  }
+  return { ...answers, [TypeId]: TypeId }
+}
 
 const slotMillis = 100
 const slots = 100
+const slotsOfHaste = 10
 
 /** Counts events of the last 10 s in slots of 100 ms; the oldest slot is left out as soon as a part of it is older. */
 class RecentCount {
@@ -35,7 +59,8 @@ class RecentCount {
 
   private advance(now: number): void {
     const slot = Math.floor(now / slotMillis)
-    if (slot === this.slot) return
+    // a call whose alarm has just rung may be a little ahead of the others
+    if (slot <= this.slot && this.slot - slot <= slotsOfHaste) return
     // a clock that was set back (another TestClock, say) starts a new count, as does a pause of more than 10 s
     if (this.slot < 0 || slot < this.slot || slot - this.slot >= slots) {
       this.counts.fill(0)
@@ -57,6 +82,7 @@ export const loadBudget = (options: {
   readonly extraLoad: number
   readonly burst?: number
 }): HedgeThrottle => {
+  checkObject("options", options, "an object with extraLoad and, perhaps, burst")
   const extraLoad = checkNumber(
     "extraLoad",
     options.extraLoad,
@@ -65,7 +91,7 @@ export const loadBudget = (options: {
   )
   const burst = checkNumber(
     "burst",
-    options.burst ?? defaults.burst,
+    options.burst === undefined ? defaults.burst : options.burst,
     (n) => n >= 0 && Number.isFinite(n),
     "a number of at least 0"
   )
@@ -95,6 +121,7 @@ export const tokenBucket = (options: {
   readonly maxTokens: number
   readonly tokenRatio: number
 }): HedgeThrottle => {
+  checkObject("options", options, "an object with maxTokens and tokenRatio")
   // thousandths of a token, so that sums are exact
   const toThousandths = (n: number) => Math.floor(n * 1000 + 1e-6)
   const most = toThousandths(
@@ -144,6 +171,11 @@ export const concurrency = (n: number): HedgeThrottle => {
   })
 }
 
+const least = (counts: ReadonlyArray<number | undefined>): number | undefined => {
+  const known = counts.filter((count) => count !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
 const partsOf = new WeakMap<HedgeThrottle, ReadonlyArray<HedgeThrottle>>()
 
 export const all = (...given: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
@@ -174,7 +206,7 @@ export const all = (...given: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
     onHedgeEnd: () => {
       for (const throttle of throttles) throttle.onHedgeEnd?.()
     },
-    tokens: (now) => Math.min(...throttles.map((throttle) => throttle.tokens?.(now) ?? Infinity))
+    tokens: (now) => least(throttles.map((throttle) => throttle.tokens?.(now)))
   })
   partsOf.set(combined, throttles)
   return combined
@@ -196,5 +228,7 @@ export const takeEffect = (throttle: HedgeThrottle): Effect.Effect<boolean> =>
     const now = nowMillis(clock)
     if (throttle.refusedBy(now) !== undefined) return Effect.succeed(false)
     throttle.take(now)
+    // it is no hedge that will be in flight: a cap counts it for no longer than this
+    throttle.onHedgeEnd?.()
     return Effect.succeed(true)
   })

@@ -5,245 +5,41 @@
  * structure (fibers, observers, one alarm) has no counterpart here: only the rules do, and the order in which they apply at one instant.
  */
 import type { HedgeEvent } from "effect-hedge"
+import { type AttemptSpec, attemptOf, type CallSpec, nanos, type Script, slip, untilOf } from "./script.js"
 import {
-  type AttemptSpec,
-  attemptOf,
-  type CallSpec,
-  nanos,
-  type Script,
-  slip,
-  type ThrottleSpec,
-  untilOf
-} from "./script.js"
-import type { CallTrace, Seen, Taken, Told } from "./trace.js"
-
-// --- throttles -------------------------------------------------------------------------------------------------------
-
-/** Tokens are counted in thousandths. */
-type Throttle =
-  | { readonly _tag: "Unlimited" }
-  | {
-      readonly _tag: "LoadBudget"
-      readonly extraLoad: number
-      readonly burst: number
-      readonly balance: number
-      readonly calls: ReadonlyArray<number>
-    }
-  | { readonly _tag: "TokenBucket"; readonly most: number; readonly ratio: number; readonly tokens: number }
-  | { readonly _tag: "Concurrency"; readonly most: number; readonly inFlight: number }
-  | { readonly _tag: "All"; readonly of: ReadonlyArray<Throttle> }
-
-const throttleFrom = (spec: ThrottleSpec): Throttle => {
-  switch (spec._tag) {
-    case "Unlimited":
-      return spec
-    case "LoadBudget":
-      return { ...spec, burst: spec.burst * 1000, balance: spec.burst * 1000, calls: [] }
-    case "TokenBucket":
-      return {
-        _tag: spec._tag,
-        most: spec.maxTokens * 1000,
-        ratio: spec.tokenRatio,
-        tokens: spec.maxTokens * 1000
-      }
-    case "Concurrency":
-      return { ...spec, inFlight: 0 }
-    case "All":
-      return { _tag: "All", of: spec.of.map(throttleFrom) }
-  }
-}
-
-type Single = Exclude<Throttle, { readonly _tag: "All" }>
-
-const each = (throttle: Throttle, f: (one: Single) => Single): Throttle =>
-  throttle._tag === "All" ? { ...throttle, of: throttle.of.map((one) => each(one, f)) } : f(throttle)
-
-/** Slots of 100 ms; the last 10 s are this one and the 99 before it. */
-const slotOf = (at: number): number => Math.floor(at / nanos(100))
-
-/** The balance never exceeds the burst and what the calls of the last 10 s have earned. */
-const capped = (budget: Throttle & { _tag: "LoadBudget" }, now: number): number =>
-  Math.min(
-    budget.balance,
-    budget.burst + budget.extraLoad * budget.calls.filter((at) => slotOf(now) - slotOf(at) < 100).length
-  )
-
-const callStarted = (throttle: Throttle, now: number): Throttle =>
-  each(throttle, (one) => {
-    if (one._tag !== "LoadBudget") return one
-    const earned = { ...one, calls: [...one.calls, now], balance: one.balance + one.extraLoad }
-    return { ...earned, balance: capped(earned, now) }
-  })
-
-const refuses = (throttle: Throttle, now: number): string | undefined => {
-  switch (throttle._tag) {
-    case "Unlimited":
-      return undefined
-    case "LoadBudget":
-      return capped(throttle, now) >= 1000 ? undefined : "loadBudget"
-    case "TokenBucket":
-      return throttle.tokens * 2 > throttle.most ? undefined : "tokenBucket"
-    case "Concurrency":
-      return throttle.inFlight < throttle.most ? undefined : "concurrency"
-    case "All":
-      return throttle.of.map((one) => refuses(one, now)).find((name) => name !== undefined)
-  }
-}
-
-const hedgeSent = (throttle: Throttle, now: number): Throttle =>
-  each(throttle, (one) => {
-    if (one._tag === "LoadBudget") return { ...one, balance: capped(one, now) - 1000 }
-    if (one._tag === "Concurrency") return { ...one, inFlight: one.inFlight + 1 }
-    return one
-  })
-
-const hedgeEnded = (throttle: Throttle): Throttle =>
-  each(throttle, (one) => (one._tag === "Concurrency" ? { ...one, inFlight: one.inFlight - 1 } : one))
-
-const outcomeKnown = (throttle: Throttle, outcome: Outcome, doNotRetry: boolean): Throttle =>
-  each(throttle, (one) => {
-    if (one._tag !== "TokenBucket") return one
-    if (outcome === "Win") return { ...one, tokens: Math.min(one.most, one.tokens + one.ratio) }
-    return outcome === "NonFatal" || doNotRetry ? { ...one, tokens: Math.max(0, one.tokens - 1000) } : one
-  })
-
-// --- the world -------------------------------------------------------------------------------------------------------
-
-type Outcome = "Win" | "NonFatal" | "Fatal"
-
-/** A success by the attempt that had it, or the parts of a cause. */
-type Exit = { readonly successOf: number } | { readonly causes: ReadonlyArray<string> }
-
-interface Attempt {
-  readonly startedAt: number
-  readonly judged?: {
-    readonly as: Outcome
-    readonly at: number
-    readonly exit: Exit
-    readonly timedOut: boolean
-  }
-  readonly interrupted?: { readonly at: number; readonly why: HedgeEvent.InterruptReason }
-  /** Nothing of it runs any more. */
-  readonly ended: boolean
-}
-
-type Stagger =
-  /** The schedule is to be asked. */
-  | { readonly _tag: "Unasked"; readonly afterRefusal: boolean }
-  | { readonly _tag: "Stepping"; readonly since: number; readonly afterRefusal: boolean }
-  | { readonly _tag: "Until"; readonly at: number }
-  /** Only a failure launches the next one. */
-  | { readonly _tag: "OnFailure" }
-  | { readonly _tag: "Done" }
-
-interface Call {
-  readonly spec: CallSpec
-  readonly state: "Ahead" | "Open" | "Settled" | "Taken"
-  readonly startedAt: number
-  readonly attempts: ReadonlyArray<Attempt>
-  readonly stagger: Stagger
-  /** How often the schedule has answered. */
-  readonly answered: number
-  /** Launches that failures have earned and that have not been made. */
-  readonly owed: number
-  /** When the latest pushback ends or has ended. */
-  readonly pushedBackUntil: number
-  /** A pushback has forbidden all further hedges. */
-  readonly doNotRetry: boolean
-  /** Discards that have not ended. */
-  readonly discarding: number
-  /** Launches since the call was last told of something. */
-  readonly launches: number
-  /** It has let others go first, after many launches, and goes on when they have. */
-  readonly yielding: boolean
-  readonly exit?: Exit
-  readonly callerInterrupted: boolean
-}
-
-type Happening =
-  | {
-      readonly _tag: "CallStarts" | "CallerIsInterrupted" | "ScheduleAnswers" | "CallResumes"
-      readonly call: number
-    }
-  | {
-      readonly _tag: "AttemptAnswers" | "AttemptHasUnwound" | "DiscardEnds" | "DiscardDies"
-      readonly call: number
-      readonly attempt: number
-    }
-
-interface World {
-  readonly now: number
-  readonly throttle: Throttle
-  readonly calls: ReadonlyArray<Call>
-  /** What will happen, each at its own instant. */
-  readonly ahead: ReadonlyArray<{ readonly at: number; readonly what: Happening }>
-  /** What follows at once from what has just happened. */
-  readonly atOnce: ReadonlyArray<Happening>
-}
-
-type Line =
-  | { readonly call: number; readonly told: Told }
-  | { readonly call: number; readonly seen: Seen }
-  | { readonly call: number; readonly taken: Taken }
-
-type Step = readonly [World, ReadonlyArray<Line>]
-type Move = (world: World) => Step
-
-const nothing: Move = (world) => [world, []]
-
-const both =
-  (first: Move, second: Move): Move =>
-  (world) => {
-    const [between, before] = first(world)
-    const [after, then] = second(between)
-    return [after, [...before, ...then]]
-  }
-
-const all = (...moves: ReadonlyArray<Move>): Move => moves.reduce(both, nothing)
-
-const given =
-  (f: (world: World) => Move): Move =>
-  (world) =>
-    f(world)(world)
-
-const call = (c: number, f: (call: Call, now: number, world: World) => Move): Move =>
-  given((world) => f(world.calls[c]!, world.now, world))
-
-const change =
-  (c: number, f: (call: Call, now: number) => Partial<Call>): Move =>
-  (world) => [
-    { ...world, calls: world.calls.map((call, i) => (i === c ? { ...call, ...f(call, world.now) } : call)) },
-    []
-  ]
-
-const changeAttempt = (c: number, i: number, f: (now: number) => Partial<Attempt>): Move =>
-  change(c, ({ attempts }, now) => ({
-    attempts: attempts.map((attempt, j) => (j === i ? { ...attempt, ...f(now) } : attempt))
-  }))
-
-const throttling =
-  (f: (throttle: Throttle, now: number) => Throttle): Move =>
-  (world) => [{ ...world, throttle: f(world.throttle, world.now) }, []]
-
-const later =
-  (delay: number, what: Happening): Move =>
-  (world) => [{ ...world, ahead: [...world.ahead, { at: world.now + delay, what }] }, []]
-
-const atOnce =
-  (what: Happening): Move =>
-  (world) => [{ ...world, atOnce: [...world.atOnce, what] }, []]
-
-type WithoutTime<T> = T extends Told ? Omit<T, "at"> : never
-
-const tell =
-  (call: number, told: WithoutTime<Told>): Move =>
-  (world) => [world, [{ call, told: { ...told, at: world.now } }]]
-
-const see =
-  (call: number, what: Seen["what"], attempt: number): Move =>
-  (world) => [world, [{ call, seen: { what, attempt, at: world.now } }]]
-
-const inFlight = ({ attempts }: Call): number => attempts.filter(({ judged }) => judged === undefined).length
+  callStarted,
+  hedgeEnded,
+  hedgeSent,
+  outcomeKnown,
+  refuses,
+  type Throttle,
+  throttleFrom
+} from "./throttles.js"
+import type { CallTrace } from "./trace.js"
+import {
+  type Attempt,
+  all,
+  atOnce,
+  both,
+  type Call,
+  call,
+  change,
+  changeAttempt,
+  type Exit,
+  given,
+  type Happening,
+  inFlight,
+  type Line,
+  later,
+  type Move,
+  nothing,
+  type Outcome,
+  type Stagger,
+  see,
+  tell,
+  throttling,
+  type World
+} from "./world.js"
 
 // --- the schedule ------------------------------------------------------------------------------------------------------
 
@@ -392,6 +188,10 @@ const goOn = (c: number): Move =>
 
 // --- outcomes ------------------------------------------------------------------------------------------------------------
 
+/** As the caller of call `c` would see it. */
+const describe = (exit: Exit, c: number): string =>
+  "successOf" in exit ? `Success ${c}.${exit.successOf}` : exit.causes.join(", ")
+
 const exitOf = ({ exit }: AttemptSpec, c: number, i: number): Exit => {
   switch (exit) {
     case "Success":
@@ -518,10 +318,19 @@ const whyInterrupted: Record<HedgeEvent.CallOutcome, HedgeEvent.InterruptReason>
 const settle = (c: number, outcome: HedgeEvent.CallOutcome, exit: Exit, winner?: number): Move =>
   call(c, ({ attempts }) => {
     const primary = attempts[0]!.judged
+    const rejected = attempts.flatMap(({ judged }, i) =>
+      judged?.as === "NonFatal" ? [`${i} ${describe(judged.exit, c)}`] : []
+    )
     const held = primary?.as === "NonFatal" && "successOf" in primary.exit && winner !== 0
     return all(
       change(c, () => ({ state: "Settled", exit })),
-      tell(c, { _tag: "CallEnded", outcome, winner, attempts: attempts.length }),
+      tell(c, {
+        _tag: "CallEnded",
+        outcome,
+        winner,
+        attempts: attempts.length,
+        rejected: rejected.join("; ")
+      }),
       held ? discard(c, 0, "Rejected") : nothing,
       ...attempts.map((attempt, i) =>
         attempt.ended || attempt.interrupted !== undefined
@@ -590,11 +399,7 @@ const take = (c: number): Move =>
         take(c)
       )
     }
-    const taken = callerInterrupted
-      ? "Interrupt"
-      : "successOf" in exit
-        ? `Success ${c}.${exit.successOf}`
-        : exit.causes.join(", ")
+    const taken = callerInterrupted ? "Interrupt" : describe(exit, c)
     return both(
       change(c, () => ({ state: "Taken" })),
       (world) => [world, [{ call: c, taken: { at: now, exit: taken } }]]
@@ -632,10 +437,13 @@ const timersGoOff = (c: number): Move =>
   )
 
 const timesOut = (c: number, i: number): Move =>
-  both(
-    judge(c, i, "NonFatal", { causes: ["Fail AttemptTimeout"] }, undefined, true),
-    interrupt(c, i, "AttemptTimeout")
-  )
+  call(c, ({ attempts }, now) => {
+    const report = `${i} TimedOut ${now - attempts[i]!.startedAt}`
+    return both(
+      judge(c, i, "NonFatal", { causes: [`Fail AttemptTimeout (${report})`] }, undefined, true),
+      interrupt(c, i, "AttemptTimeout")
+    )
+  })
 
 // --- the run -------------------------------------------------------------------------------------------------------------
 

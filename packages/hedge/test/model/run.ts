@@ -116,9 +116,8 @@ const toExit = ({ exit }: AttemptSpec, id: string): Effect.Effect<string, string
 
 const describeError = (error: unknown): string => {
   if (!(error instanceof Hedge.HedgeError)) return `Fail ${String(error)}`
-  if (error.reason === "AttemptTimeout") return "Fail AttemptTimeout"
   const reports = error.attempts.map(({ index, status, elapsed }) => `${index} ${status} ${inNanos(elapsed)}`)
-  return `Fail DeadlineExceeded (${reports.join(", ")})`
+  return `Fail ${error.reason} (${reports.join(", ")})`
 }
 
 /** The parts of a cause from left to right. */
@@ -145,6 +144,7 @@ class Recorder {
   readonly told: Array<Told> = []
   readonly seen: Array<Seen> = []
   taken: Taken | undefined
+  private startedAt = 0
 
   constructor(private readonly now: () => number) {}
 
@@ -163,8 +163,11 @@ class Recorder {
   }
 
   tell(event: HedgeEvent.HedgeEvent): void {
-    const at = this.now()
+    const at = this.startedAt + inNanos(event.elapsed)
     switch (event._tag) {
+      case "CallStarted":
+        this.startedAt = this.now()
+        break
       case "AttemptStarted":
         this.told.push({ _tag: event._tag, at, attempt: event.attempt, reason: event.reason })
         break
@@ -184,7 +187,8 @@ class Recorder {
         break
       case "CallEnded": {
         const { _tag, outcome, winner, attempts } = event
-        this.told.push({ _tag, at, outcome, winner, attempts })
+        const rejected = [...event.rejected].map(([index, exit]) => `${index} ${describe(exit)}`).join("; ")
+        this.told.push({ _tag, at, outcome, winner, attempts, rejected })
         break
       }
     }

@@ -284,12 +284,15 @@ const call: Arb<CallSpec> = fc
     ),
     onDiscard,
     awaitLosers: onceIn(3),
-    interruptedAt: inOneOf(5, grid(12)),
+    interruptedAt: grid(12),
+    interrupted: fc.integer({ min: 1, max: 10 }),
     interruptible: onceIn(5).map((not) => !not),
     off: inOneOf(10, fc.constantFrom("Disabled" as const, "Nested" as const, "Ineligible" as const))
   })
-  .map((all) => ({
+  .map(({ interrupted, ...all }) => ({
     ...all,
+    // a caller that waits for losers can be interrupted in one more state
+    interruptedAt: interrupted <= (all.awaitLosers ? 5 : 2) ? all.interruptedAt : undefined,
     // a policy refuses a `minTimeLeft` that is not shorter than the deadline
     minTimeLeft:
       all.minTimeLeft !== undefined && all.deadline !== undefined && all.minTimeLeft < all.deadline

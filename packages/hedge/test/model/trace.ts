@@ -37,6 +37,8 @@ export type Told =
       readonly outcome: HedgeEvent.CallOutcome
       readonly winner: number | undefined
       readonly attempts: number
+      /** The exits of the attempts that were NonFatal. */
+      readonly rejected: string
     }
 
 /** What the server sees of an attempt, what becomes of the successes, and what is logged. */

@@ -34,7 +34,7 @@ export const make = (
         case "CallEnded":
           counts.sent += event.attempts - 1
           if (event.attempts > 1) counts.hedgedCalls++
-          if ((event.winner ?? 0) > 0) counts.won++
+          if (event.outcome === "Win" && event.winner !== 0) counts.won++
       }
     }
   }

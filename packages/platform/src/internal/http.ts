@@ -43,6 +43,25 @@ export const absoluteUrl = (request: Request): URL | undefined => {
   }
 }
 
+/** The part of a URL that decides its origin. */
+const beforePath = /^https?:\/\/[^/?#\\]*/i
+
+/** Origins by what stands before the path: to parse a URL costs as much as all else that a hedged client adds to a request. */
+const knownOrigins = new Map<string, string>()
+const mostOrigins = 256
+
+/** The origin of a request's URL; `undefined` if its URL is none. */
+export const originOf = (request: Request): string | undefined => {
+  const prefix = beforePath.exec(request.url)?.[0]
+  if (prefix === undefined) return absoluteUrl(request)?.origin
+  const known = knownOrigins.get(prefix)
+  if (known !== undefined) return known
+  if (knownOrigins.size >= mostOrigins) knownOrigins.clear()
+  const origin = absoluteUrl(request)?.origin
+  if (origin !== undefined) knownOrigins.set(prefix, origin)
+  return origin
+}
+
 /** The same request with other headers. `HttpClientRequest` can add and replace headers only. */
 export const withHeaders = (request: Request, headers: Headers.Headers): Request =>
   Object.assign(Object.create(Object.getPrototypeOf(request)), request, { headers })
@@ -51,20 +70,30 @@ export const withHeaders = (request: Request, headers: Headers.Headers): Request
 
 const nonFatalStatus = new Set([408, 425, 429, 500, 502, 503, 504])
 
-export const fromExit = (exit: Exit.Exit<Response, unknown>): HedgeOutcome.HedgeOutcome => {
-  if (exit._tag === "Success") return fromResponse(exit.value)
-  const failure = Cause.failureOption(exit.cause)
-  if (failure._tag === "Some" && HttpClientError.isHttpClientError(failure.value)) {
-    const error = failure.value
-    if (error._tag === "ResponseError" && error.reason === "StatusCode") return fromResponse(error.response)
-    if (error._tag === "RequestError" && error.reason !== "Transport") return HedgeOutcome.fatal()
+/** HTTP's judgement. `isKeyed` tells the requests that may be repeated for their idempotency key alone. */
+export const judgement =
+  (isKeyed: (request: Request) => boolean) =>
+  (exit: Exit.Exit<Response, unknown>): HedgeOutcome.HedgeOutcome => {
+    if (exit._tag === "Success") return fromResponse(exit.value, isKeyed)
+    const failure = Cause.failureOption(exit.cause)
+    if (failure._tag === "Some" && HttpClientError.isHttpClientError(failure.value)) {
+      const error = failure.value
+      if (error._tag === "ResponseError" && error.reason === "StatusCode")
+        return fromResponse(error.response, isKeyed)
+      if (error._tag === "RequestError" && error.reason !== "Transport") return HedgeOutcome.fatal()
+    }
+    return HedgeOutcome.fromExit(exit)
   }
-  return HedgeOutcome.fromExit(exit)
-}
 
-const fromResponse = (response: Response): HedgeOutcome.HedgeOutcome => {
-  if (!nonFatalStatus.has(response.status)) return HedgeOutcome.win
-  return HedgeOutcome.nonFatal(pushbackOf(response) ?? (response.status === 429 ? "DoNotRetry" : undefined))
+const fromResponse = (
+  response: Response,
+  isKeyed: (request: Request) => boolean
+): HedgeOutcome.HedgeOutcome => {
+  const { status } = response
+  // a server that is at work on the first copy answers a second with the same key so (draft-ietf-httpapi-idempotency-key-header)
+  if (status === 409 && isKeyed(response.request)) return HedgeOutcome.nonFatal("DoNotRetry")
+  if (!nonFatalStatus.has(status)) return HedgeOutcome.win
+  return HedgeOutcome.nonFatal(pushbackOf(response) ?? (status === 429 ? "DoNotRetry" : undefined))
 }
 
 // --- pushback --------------------------------------------------------------------------------------------------------
@@ -149,7 +178,11 @@ const scopedRequests = globalValue(
 /** The controllers of responses that a scoped client gave. */
 const controllers = new WeakMap<Response, AbortController>()
 
-export const scopedController = (request: Request): AbortController | undefined => scopedRequests.get(request)
+/** The controller of a request that is sent within a scope. One whose scope has closed is left over from an earlier execution. */
+export const scopedController = (request: Request): AbortController | undefined => {
+  const controller = scopedRequests.get(request)
+  return controller?.signal.aborted === true ? undefined : controller
+}
 
 /** An attempt through a client that may be scoped: interrupting it aborts its request, which the scope alone would do much later. */
 export const abortable = <E, R>(

@@ -1,30 +1,48 @@
-import { HttpClient, HttpClientError, type HttpClientRequest } from "@effect/platform"
-import { Cause, Context, Effect, Layer, Scope } from "effect"
-import { type Hedge, HedgePolicy } from "effect-hedge"
+import {
+  HttpClient,
+  HttpClientError,
+  type HttpClientRequest,
+  type HttpClientResponse
+} from "@effect/platform"
+import { Cause, Context, Effect, Layer } from "effect"
+import { type Hedge, HedgeEvent, HedgePolicy, HedgeThrottle } from "effect-hedge"
+import { stagesOf } from "./http.js"
 import { type AnyOptions, checkOptions } from "./options.js"
 import type { AnyPolicy } from "./policies.js"
-import { hedged } from "./withHedge.js"
+import { callsOf } from "./withHedge.js"
+
+type Request = HttpClientRequest.HttpClientRequest
+type Response = HttpClientResponse.HttpClientResponse
+type ClientError = HttpClientError.HttpClientError
 
 /** The policy under which a layer's losers are the layer's own. */
 class LayerPolicy extends HedgePolicy.Tag("@effect-hedge/platform/HttpHedge")<LayerPolicy>() {}
 
+/** An `HttpClient` can fail with nothing but its own errors. */
 const asClientError =
-  (request: HttpClientRequest.HttpClientRequest) =>
-  (error: HttpClientError.HttpClientError | Hedge.HedgeError): HttpClientError.HttpClientError =>
-    error._tag === "HedgeError"
-      ? new HttpClientError.RequestError({
+  (request: Request) =>
+  (error: unknown): ClientError =>
+    HttpClientError.isHttpClientError(error)
+      ? error
+      : new HttpClientError.RequestError({
           request,
           reason: "Transport",
-          description: error.message,
+          description: (error as Hedge.HedgeError).message,
           cause: error
         })
-      : error
 
-/** An `HttpClient` service needs nothing: what the calls need is what the layer was built with, unless the caller brings it. */
-const within =
-  (context: Context.Context<never>) =>
-  (own: Context.Context<never>): Context.Context<never> =>
-    Context.merge(context, own)
+/** The throttle and the listeners that the layer was given, for calls whose callers bring none of their own. */
+const brought = (context: Context.Context<never>): Context.Context<never> | undefined => {
+  const own = Context.pick(HedgeThrottle.Default, HedgeEvent.Listeners)(context)
+  return own.unsafeMap.size === 0 ? undefined : (own as Context.Context<never>)
+}
+
+const bring =
+  (own: Context.Context<never> | undefined) =>
+  <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    own === undefined
+      ? call
+      : Effect.mapInputContext(call, (context: Context.Context<never>) => Context.merge(own, context))
 
 export const layerWith = (options: AnyOptions): Layer.Layer<HttpClient.HttpClient, never, never> => {
   checkOptions(options)
@@ -32,22 +50,16 @@ export const layerWith = (options: AnyOptions): Layer.Layer<HttpClient.HttpClien
     HttpClient.HttpClient,
     Effect.gen(function* () {
       const client = yield* HttpClient.HttpClient
-      const context = Context.omit(Scope.Scope)(yield* Effect.context<Scope.Scope>())
+      const given = bring(brought(yield* Effect.context<never>()))
       const policy: AnyPolicy = options.policy ?? (yield* HedgePolicy.DefaultPolicy)
-      const owned = yield* Layer.build(LayerPolicy.layer(policy as never))
-      const calls: HttpClient.HttpClient.With<HttpClientError.HttpClientError | Hedge.HedgeError> = hedged(
-        client,
-        {
-          ...options,
-          policy: Context.get(owned, LayerPolicy)
-        }
-      ) as never
-      return calls.pipe(
-        HttpClient.transform((call, request) =>
-          Effect.mapErrorCause(call, Cause.map(asClientError(request)))
-        ),
-        HttpClient.transformResponse(Effect.mapInputContext(within(context)))
-      ) as HttpClient.HttpClient
+      const owned = Context.get(yield* Layer.build(LayerPolicy.layer(policy as never)), LayerPolicy)
+      const stages = stagesOf(client)
+      const callOf = callsOf(stages, { ...options, policy: owned })
+      const call = (request: Request): Effect.Effect<Response, ClientError> =>
+        Effect.catchAllCause(given(callOf(request)), (cause) =>
+          Effect.failCause(Cause.map(cause, asClientError(request)))
+        )
+      return HttpClient.makeWith(Effect.flatMap(call), stages.preprocess)
     })
   ) as never
 }

@@ -27,11 +27,11 @@ const headerName = is(
 const isBaseUrl = (value: unknown): boolean => {
   if (typeof value !== "string" || !URL.canParse(value)) return false
   const url = new URL(value)
-  return /^https?:$/.test(url.protocol) && !/[?#]/.test(value)
+  return /^https?:$/.test(url.protocol) && url.username + url.password === "" && !/[?#]/.test(value)
 }
 const baseUrl = is(
   isBaseUrl,
-  'an absolute http or https URL without query and fragment, such as "https://eu.example.com/api"'
+  'an absolute http or https URL without credentials, query and fragment, such as "https://eu.example.com/api"'
 )
 
 const fieldsOf =

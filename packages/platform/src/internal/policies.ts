@@ -1,9 +1,10 @@
 import type { HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Exit } from "effect"
 import { type HedgeAttempt, HedgePolicy, HedgeThrottle } from "effect-hedge"
-import { absoluteUrl, fromExit, Held, release } from "./http.js"
+import { Held, judgement, originOf, release } from "./http.js"
 import type { AnyOptions } from "./options.js"
 import { originThrottle } from "./origins.js"
+import { keyedBy } from "./request.js"
 
 type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
@@ -32,12 +33,15 @@ const unheldExit = (exit: Exit.Exit<Response | Held, unknown>): Exit.Exit<Respon
 const responseOf = (value: Response | Held): Response =>
   value instanceof Held ? value.error.response : value
 
+/** The judgement of a client that is told nothing else. */
+export const fromExit = judgement(keyedBy({}))
+
 /** HTTP's judgement, and release of what is discarded, after the policy's own `onDiscard`. */
 const forHttp = (
   policy: HedgePolicy.HedgePolicy<Response, unknown, never, never>,
-  own: AnyOptions["classify"]
+  options: AnyOptions
 ): HttpPolicy => {
-  const classify = own ?? policy.classify ?? fromExit
+  const classify = options.classify ?? policy.classify ?? judgement(keyedBy(options))
   const { onDiscard } = policy
   return HedgePolicy.modify(policy as HttpPolicy, {
     classify: (exit: Exit.Exit<Response | Held, unknown>, attempt: HedgeAttempt.HedgeAttempt) =>
@@ -65,7 +69,7 @@ export const policiesOf = (options: AnyOptions) => {
   const derive = (policy: AnyPolicy): Derived => {
     let known = derived.get(policy)
     if (known === undefined) {
-      known = { ...pair(forHttp(policy as never, options.classify)), under: new WeakMap() }
+      known = { ...pair(forHttp(policy as never, options)), under: new WeakMap() }
       derived.set(policy, known)
     }
     return known
@@ -84,7 +88,7 @@ export const policiesOf = (options: AnyOptions) => {
     const known = derive(policy)
     if (policy.throttle !== undefined) return known
     if (Context.get(context, HedgeThrottle.Default) !== processDefault) return known
-    const url = absoluteUrl(request)
-    return url === undefined ? known : under(known, originThrottle(url.origin))
+    const origin = originOf(request)
+    return origin === undefined ? known : under(known, originThrottle(origin))
   }
 }

@@ -19,14 +19,20 @@ export interface Copies {
 
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
 
+/** Requests that are no reads, but carry a key by which their server knows copies. */
+export const keyedBy = ({
+  idempotencyHeader = "Idempotency-Key"
+}: AnyOptions): ((request: Request) => boolean) => {
+  const header = idempotencyHeader.toLowerCase()
+  return (request) => !safeMethods.has(request.method) && Boolean(request.headers[header])
+}
+
 const clone = (request: Request): Request => HttpClientRequest.setUrl(request, request.url)
 
 export const copies = (options: AnyOptions): Copies => {
-  const idempotencyHeader = (options.idempotencyHeader ?? "Idempotency-Key").toLowerCase()
+  const isKeyed = keyedBy(options)
   const mayRepeat = (request: Request): boolean =>
-    safeMethods.has(request.method) ||
-    Boolean(request.headers[idempotencyHeader]) ||
-    options.eligible?.(request) === true
+    safeMethods.has(request.method) || isKeyed(request) || options.eligible?.(request) === true
 
   const { attempt: attemptHeader, callId: callIdHeader, deadline: deadlineHeader } = options.headers ?? {}
   const numbered = (copy: Request, attempt: HedgeAttempt.HedgeAttempt): Request => {
@@ -81,7 +87,7 @@ const replicaRouter = ({
   credentials
 }: AnyOptions): ((copy: Request, index: number) => Request) => {
   if (replicas === undefined) return (copy) => copy
-  const bases = replicas.map((replica) => replica.replace(/\/+$/, ""))
+  const bases = replicas.map((replica) => new URL(replica).href.replace(/\/+$/, ""))
   return (copy, index) => {
     const url = absoluteUrl(copy)
     if (url === undefined) return copy

@@ -1,7 +1,16 @@
 import { HttpClient, type HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Scope } from "effect"
 import { Hedge, type HedgeAttempt, HedgePolicy } from "effect-hedge"
-import { abortable, type Held, held, releaseAtAbort, scopedController, stagesOf, unheld } from "./http.js"
+import {
+  abortable,
+  type Held,
+  held,
+  releaseAtAbort,
+  type Stages,
+  scopedController,
+  stagesOf,
+  unheld
+} from "./http.js"
 import { type AnyOptions, checkOptions } from "./options.js"
 import { type AnyPolicy, policiesOf } from "./policies.js"
 import { copies } from "./request.js"
@@ -10,30 +19,37 @@ type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
 type AnyClient = HttpClient.HttpClient.With<unknown, never>
 
+export const withHedge = (input: AnyOptions = {}) => {
+  const options = checkOptions(input)
+  return (self: AnyClient): AnyClient => {
+    const stages = stagesOf(self)
+    return HttpClient.makeWith(Effect.flatMap(callsOf(stages, options)), stages.preprocess)
+  }
+}
+
 const defaultPolicy = (context: Context.Context<never>): AnyPolicy =>
   Context.unsafeGet(context, HedgePolicy.DefaultPolicy)
 
-export const withHedge = (input: AnyOptions = {}) => {
-  const options = checkOptions(input)
-  return (self: AnyClient): AnyClient => hedged(self, options)
-}
+const inScope = (context: Context.Context<never>): boolean =>
+  Context.getOption(context, Scope.Scope)._tag === "Some"
 
 /**
- * A client whose requests are calls. What the client below does with a request before it is sent (its base URL, its token, its cookies) is done
- * once for a call; sending is done once for each attempt, on a copy of the request.
+ * The call that a request becomes. What the client below does with a request before it is sent (its base URL, its token, its cookies) has been
+ * done once; sending is done once for each attempt, on a copy of the request.
  */
-export const hedged = (self: AnyClient, options: AnyOptions): AnyClient => {
-  const { preprocess, postprocess } = stagesOf(self)
+export const callsOf = (
+  { postprocess }: Stages<unknown, never>,
+  options: AnyOptions
+): ((request: Request) => Effect.Effect<Response, unknown>) => {
   const { eligible, copyFor, stamped } = copies(options)
   const policies = policiesOf(options)
 
   const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> => {
     const sent = postprocess(Effect.succeed(copy))
-    const mayBeScoped = Context.getOption(context, Scope.Scope)._tag === "Some"
-    return held(mayBeScoped ? abortable(sent, copy) : sent)
+    return held(inScope(context) ? abortable(sent, copy) : sent)
   }
 
-  const call = (request: Request): Effect.Effect<Response, unknown> =>
+  return (request) =>
     Effect.contextWithEffect((context: Context.Context<never>) => {
       const { hedged, ineligible } = policies(options.policy ?? defaultPolicy(context), context, request)
       const attempt = (attempt: HedgeAttempt.HedgeAttempt) => {
@@ -46,6 +62,4 @@ export const hedged = (self: AnyClient, options: AnyOptions): AnyClient => {
       const scoped = scopedController(request)
       return scoped === undefined ? result : Effect.tap(result, releaseAtAbort(scoped))
     })
-
-  return HttpClient.makeWith(Effect.flatMap(call), preprocess)
 }

@@ -1,0 +1,107 @@
+/** Holds documentation to its word: each program of a README compiles, runs, and prints what it says; each example of a source compiles. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { format } from "node:util"
+import { Duration, Effect } from "effect"
+import { HedgePolicy, HedgeSchedule } from "effect-hedge"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { errorsIn } from "./support/compile.js"
+import { inComments, inMarkdown, type Snippet } from "./support/snippets.js"
+
+const root = new URL("../../", import.meta.url)
+const read = (path: string) => readFileSync(new URL(path, root), "utf8")
+
+const modules = ["packages/hedge/src/", "packages/platform/src/"].flatMap((folder) =>
+  readdirSync(new URL(folder, root))
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => folder + name)
+)
+
+const readmes = ["README.md", "packages/hedge/README.md", "packages/platform/README.md"]
+const programs = readmes.flatMap((path) => inMarkdown(path, read(path)))
+const comments = modules.flatMap((path) => inComments(path, read(path)))
+
+/** Runs a snippet from a file of its own, where the packages are found by name, and returns the lines that it printed. */
+const run = async (snippet: Snippet): Promise<ReadonlyArray<string>> => {
+  const folder = new URL("../dist/snippets/", import.meta.url)
+  const file = new URL(`${snippet.name.replaceAll(/\W/g, "-")}.ts`, folder)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(file, snippet.code)
+  const lines: Array<string> = []
+  vi.spyOn(console, "log").mockImplementation((...parts) => {
+    lines.push(format(...parts))
+  })
+  await import(/* @vite-ignore */ file.pathname)
+  return lines
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+it("finds every program of the READMEs, and examples in the sources", () => {
+  const fences = readmes.reduce((sum, path) => sum + read(path).split("```ts\n").length - 1, 0)
+  expect(programs).toHaveLength(fences)
+  expect(comments.length).toBeGreaterThanOrEqual(modules.length)
+})
+
+/** A snippet that must not pass: it is no JavaScript, and as TypeScript it is wrong. */
+const wrong: Snippet = { name: "wrong", code: 'export const n: number = "one"\n', prints: [] }
+
+it("every program of a README, which is JavaScript as well, and every example of a source compiles", {
+  timeout: 120_000
+}, () => {
+  const errors = errorsIn(
+    [...programs, ...comments, wrong],
+    (snippet) => programs.includes(snippet) || snippet === wrong
+  )
+  expect(errors).toEqual([
+    "wrong, line 1: Type 'string' is not assignable to type 'number'.",
+    "wrong, line 1: Type annotations can only be used in TypeScript files."
+  ])
+})
+
+/** What stands as code in the first column of the table under a heading. */
+const firstColumn = (heading: string): ReadonlyArray<string> => {
+  const section = read("README.md").split(`\n## ${heading}\n`)[1]!.split("\n## ")[0]!
+  return [...section.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!)
+}
+
+it("the README's table of options names every option of a policy, and its defaults are true", () => {
+  const unknown = { schedule: HedgeSchedule.onFailure, unknown: 1 }
+  const { allowed } = Effect.runSync(
+    Effect.flip(
+      Effect.try({ try: () => HedgePolicy.make(unknown), catch: (e) => e as HedgePolicy.HedgePolicyError })
+    )
+  )
+  const options = allowed.replace("one of the options ", "").split(", ")
+  expect([...firstColumn("Options of a policy")].sort()).toEqual(options.sort())
+
+  const policy = HedgePolicy.make({ schedule: HedgeSchedule.onFailure })
+  expect(policy).toMatchObject({ maxAttempts: 2, gates: [], awaitLosers: false, name: "inline" })
+  expect(Duration.toMillis(policy.minTimeLeft)).toBe(0)
+  expect(Duration.toMillis(policy.maxPushback)).toBe(1_000)
+  expect(Duration.toMillis(policy.loserGrace)).toBe(10_000)
+  for (const none of ["deadline", "attemptTimeout", "throttle", "classify", "onDiscard"] as const) {
+    expect(policy[none]).toBeUndefined()
+  }
+})
+
+it("the README names every example", () => {
+  const names = readdirSync(new URL("examples/src/", root))
+    .map((name) => name.replace(".ts", ""))
+    .filter((name) => name !== "loopback" && name !== "run")
+  expect([...firstColumn("A tour of five minutes")].sort()).toEqual(names.sort())
+})
+
+describe("a program of a README prints what it says", () => {
+  it.each(programs)("$name", async (snippet) => {
+    expect(snippet.prints).not.toEqual([])
+    expect(await run(snippet)).toEqual(snippet.prints)
+  })
+})
+
+describe("an example of a source that declares nothing can be loaded", () => {
+  it.each(comments.filter(({ code }) => !code.includes("declare const")))("$name", async (snippet) => {
+    await expect(run(snippet)).resolves.toBeInstanceOf(Array)
+  })
+})

@@ -1,0 +1,289 @@
+import type { Context } from "effect"
+import type { CallOutcome, SuppressionReason } from "../HedgeEvent.js"
+import type { LatencyEstimator } from "../LatencyEstimator.js"
+import type { Entry, Latencies, Path } from "./estimator.js"
+import { Guards } from "./guards.js"
+import { loopMeter } from "./runtime.js"
+import { type Solution, winShareOf } from "./solver.js"
+import { Survival } from "./survival.js"
+import { windowMillis, windowSamples } from "./windows.js"
+
+/** What a schedule that learns is told to do. */
+export interface Spec {
+  /** Works out the delays from what is known, for so many hedges. */
+  readonly solve: (survival: Survival, hedges: number) => Solution
+  /** Whether the last delay holds for all hedges that follow. */
+  readonly repeats: boolean
+  /** The hedges per call that may be sent, if that is given. */
+  readonly extraLoad: number | undefined
+  readonly objective: number
+  /** The time, in milliseconds, by which the objective's share should be answered. */
+  readonly within: number | undefined
+  /** Hedges that a call may send, at most. */
+  readonly hedges: number
+  readonly warmUp: number
+  /** The delay until then, in milliseconds. */
+  readonly meanwhile: number | undefined
+  /** The share of calls that are not hedged, so that the tail stays in sight. */
+  readonly holdout: number
+  readonly estimator: LatencyEstimator | undefined
+}
+
+/** Who begins a call of a schedule that learns. */
+export interface Learning {
+  readonly begin: (call: CallFacts) => AdaptiveCall
+}
+
+/** What a schedule that learns must know of a call; the engine's own are of this shape, so that nothing is made for it. */
+export interface CallFacts {
+  readonly startedAt: number
+  readonly host: { readonly context: Context.Context<never>; readonly live: boolean }
+  readonly policy: { readonly key: Path | undefined; readonly maxAttempts: number }
+}
+
+/** Samples that must be new before it is worth to solve anew. */
+const leastFresh = 20
+
+/** What is read is done with before anything else is. */
+const scratch = new Survival()
+
+/** Hedges per call over the last two windows. */
+class Load {
+  private since = 0
+  private calls = 0
+  private hedges = 0
+  private earlierCalls = 0
+  private earlierHedges = 0
+
+  onCall(now: number): void {
+    const isOver = this.calls >= windowSamples || now - this.since >= windowMillis
+    if (isOver && this.calls > 0) {
+      this.earlierCalls = this.calls
+      this.earlierHedges = this.hedges
+      this.calls = 0
+      this.hedges = 0
+    }
+    if (this.calls === 0) this.since = now
+    this.calls += 1
+  }
+
+  onHedge(): void {
+    this.hedges += 1
+  }
+
+  get perCall(): number {
+    const calls = this.calls + this.earlierCalls
+    return calls === 0 ? 0 : (this.hedges + this.earlierHedges) / calls
+  }
+}
+
+/** A key under one schedule: what to do in its calls, worked out anew as it becomes older. */
+export class Tuned {
+  readonly load = new Load()
+  readonly guards: Guards
+  /** Undefined while the key warms up. */
+  solution: Solution | undefined = undefined
+  /** What the solution's first hedge wins, if copies are independent. */
+  winShare = 0
+  median = Infinity
+  /** The time by which one primary in 20 has been answered: with less left a hedge is in vain. */
+  fastest = 0
+  private solvedAt = Number.NEGATIVE_INFINITY
+  private solvedRecorded = 0
+
+  constructor(
+    readonly entry: Entry,
+    readonly parent: Tuned | undefined,
+    private readonly spec: Spec,
+    private readonly hedges: number
+  ) {
+    this.guards = new Guards(entry.windows)
+  }
+
+  /** The key whose solution holds: a young one borrows that of the key that it stands under. */
+  current(now: number): Tuned {
+    this.refresh(now)
+    return this.solution === undefined && this.parent !== undefined ? this.parent.current(now) : this
+  }
+
+  /** Solves anew when a second has passed and a twentieth of the samples is new, or sooner when a tenth is. */
+  private refresh(now: number): void {
+    const { recorded, samples } = this.entry.windows
+    const fresh = recorded - this.solvedRecorded
+    const isDue =
+      this.solution === undefined
+        ? samples >= this.spec.warmUp
+        : fresh >= leastFresh &&
+          fresh * 20 >= samples &&
+          (fresh * 10 >= samples || now - this.solvedAt >= 1000)
+    if (isDue) this.solve(now)
+  }
+
+  private solve(now: number): void {
+    const { guards, spec } = this
+    const { windows } = this.entry
+    const survival = windows.read(scratch)
+    this.solvedAt = now
+    this.solvedRecorded = windows.recorded
+    if (survival.samples < spec.warmUp) {
+      // while hedging is suspended, that is the reason that is given
+      if (guards.at(now) === undefined) this.solution = undefined
+      return
+    }
+    this.solution = spec.solve(survival, this.hedges)
+    this.winShare = winShareOf(survival, this.solution)
+    this.median = survival.quantile(0.5)
+    this.fastest = survival.quantile(0.05)
+  }
+}
+
+/** One schedule that learns, in one estimator. Everything here is synchronous, and a call costs a lookup and a few additions. */
+export class Tuner implements Learning {
+  private readonly tuned = new WeakMap<Entry, Tuned>()
+  private readonly root: Tuned
+  private seed = 0x2545f491
+
+  constructor(
+    readonly spec: Spec,
+    private readonly latencies: Latencies,
+    readonly hedges: number
+  ) {
+    latencies.need(spec.warmUp)
+    this.root = this.of(latencies.root)
+  }
+
+  at(key: Path | undefined): Tuned {
+    return key === undefined ? this.root : this.of(this.latencies.at(key))
+  }
+
+  begin({ host, policy, startedAt }: CallFacts): AdaptiveCall {
+    const own = this.at(policy.key)
+    for (let tuned: Tuned | undefined = own; tuned !== undefined; tuned = tuned.parent)
+      tuned.load.onCall(startedAt)
+    return new AdaptiveCall(this, own, own.current(startedAt), startedAt, host.live)
+  }
+
+  /** The same sequence in each process: a call under `TestClock` is deterministic. (mulberry32) */
+  random(): number {
+    this.seed = (this.seed + 0x6d2b79f5) | 0
+    let t = Math.imul(this.seed ^ (this.seed >>> 15), 1 | this.seed)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  private of(entry: Entry): Tuned {
+    const known = this.tuned.get(entry)
+    if (known !== undefined) return known
+    const parent = entry.parent === undefined ? undefined : this.of(entry.parent)
+    const tuned = new Tuned(entry, parent, this.spec, this.hedges)
+    this.tuned.set(entry, tuned)
+    return tuned
+  }
+}
+
+/** What a call asks and tells its schedule, if that learns. */
+export class AdaptiveCall {
+  /** Hedges that were sent because they were due. */
+  private staggered = 0
+  private asked = false
+  private heldOut = false
+  private refused = false
+  /** The primary's time is known, or does not count. */
+  private recorded = false
+  private failed = false
+  private readonly stuckBefore: number
+
+  constructor(
+    private readonly tuner: Tuner,
+    /** The key of the call. */
+    private readonly own: Tuned,
+    /** The key whose solution the call goes by. */
+    private readonly current: Tuned,
+    private readonly startedAt: number,
+    private readonly live: boolean
+  ) {
+    if (live) loopMeter.watch()
+    this.stuckBefore = live ? loopMeter.stuckMillis(startedAt) : 0
+  }
+
+  /** The delay after a launch, in milliseconds. While a key warms up every hedge is due at once, and refused. */
+  delay(): number {
+    const { spec } = this.tuner
+    if (!this.asked) {
+      this.asked = true
+      this.heldOut = spec.holdout > 0 && this.tuner.random() < spec.holdout
+    }
+    if (this.refused) return Infinity
+    const { solution } = this.current
+    if (solution === undefined) return spec.meanwhile ?? 0
+    const { delays, sends } = solution
+    const stage = spec.repeats ? 0 : this.staggered
+    if (stage >= delays.length) return Infinity
+    if (sends[stage]! < 1 && this.tuner.random() >= sends[stage]!) return Infinity
+    return stage === 0 ? delays[0]! : delays[stage]! - delays[stage - 1]!
+  }
+
+  /** Why a staggered hedge may not be sent, if it may not. The call's others may not either. */
+  refusal(now: number): SuppressionReason | undefined {
+    const reason = this.reason(now)
+    if (reason !== undefined) this.refused = true
+    return reason
+  }
+
+  private reason(now: number): SuppressionReason | undefined {
+    const { solution, guards } = this.current
+    if (solution === undefined && this.tuner.spec.meanwhile === undefined) return "WarmUp"
+    if (this.heldOut) return "Holdout"
+    return guards.at(now) === undefined ? undefined : "Suspended"
+  }
+
+  /** The least time until the deadline with which a hedge may still answer. */
+  get leastTimeLeft(): number {
+    return this.current.fastest
+  }
+
+  onHedge(staggered: boolean): void {
+    if (staggered) this.staggered += 1
+    for (let tuned: Tuned | undefined = this.own; tuned !== undefined; tuned = tuned.parent)
+      tuned.load.onHedge()
+  }
+
+  onPushback(now: number, millis: number): void {
+    this.current.guards.onPushback(now, millis)
+  }
+
+  /** The primary has an outcome. A failure says nothing of latency if it is faster than most answers; else, that an answer took longer. */
+  onPrimaryEnded(now: number, answered: boolean): void {
+    if (this.recorded) return
+    this.failed = !answered
+    const elapsed = this.elapsed(now)
+    if (answered || elapsed >= this.current.median) this.record(now, elapsed, answered)
+  }
+
+  onSettled(now: number, outcome: CallOutcome, winner: number | undefined): void {
+    if (!this.recorded) {
+      const elapsed = this.elapsed(now)
+      // a caller that has had enough, or a defect in the policy, says nothing of the upstream
+      if (outcome !== "Interrupted" && outcome !== "Defect") this.record(now, elapsed, false)
+    }
+    if (outcome !== "Win" || this.staggered === 0 || this.failed) return
+    for (let tuned: Tuned | undefined = this.current; tuned !== undefined; tuned = tuned.parent)
+      tuned.guards.onHedged(now, winner !== 0, tuned.winShare)
+  }
+
+  private record(now: number, elapsed: number, finished: boolean): void {
+    for (let tuned: Tuned | undefined = this.own; tuned !== undefined; tuned = tuned.parent) {
+      tuned.entry.windows.record(now, elapsed, finished)
+      tuned.guards.onSample(now)
+    }
+  }
+
+  /** The time that the primary has taken, as the stagger counts it: without that in which the event loop was stuck (R11). */
+  private elapsed(now: number): number {
+    this.recorded = true
+    if (!this.live) return now - this.startedAt
+    const stuck = loopMeter.stuckMillis(now) - this.stuckBefore
+    loopMeter.unwatch()
+    return Math.max(0, now - this.startedAt - stuck)
+  }
+}

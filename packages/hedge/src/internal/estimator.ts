@@ -1,0 +1,176 @@
+import { Context, Duration, Effect, Option } from "effect"
+import { dual } from "effect/Function"
+import type { Distribution, Estimators, Key, LatencyEstimator, Sample } from "../LatencyEstimator.js"
+import { checkDuration, checkNumber, refuse } from "./check.js"
+import { Histogram } from "./histogram.js"
+import { Lru } from "./lru.js"
+import { nowMillis } from "./runtime.js"
+import { Survival } from "./survival.js"
+import { enoughSamples, Windows } from "./windows.js"
+
+export const TypeId = "~effect-hedge/LatencyEstimator" as const
+
+/** More keys than these are not kept: the one that was not used for longest goes. */
+export const mostKeys = 256
+
+/** A key and those that it stands under, each with a name of its own. The key of no parts has none: it is the root. */
+export interface Path {
+  readonly id: string
+  readonly parent: Path | undefined
+}
+
+/** A part may hold any character, so its length goes into the name. */
+export const pathOf = (key: Key | undefined): Path | undefined => {
+  const parts = key === undefined ? [] : typeof key === "string" ? [key] : key
+  if (!Array.isArray(parts) || parts.some((part) => typeof part !== "string"))
+    return refuse("key", key, "a string or an array of strings")
+  return parts.reduce<Path | undefined>(
+    (parent, part) => ({ id: `${parent?.id ?? ""}${part.length}:${part}`, parent }),
+    undefined
+  )
+}
+
+/** What is known of one key. */
+export class Entry {
+  private survival: Survival | undefined = undefined
+  private readAt = 0
+  private readSamples = 0
+
+  constructor(
+    readonly parent: Entry | undefined,
+    readonly windows: Windows
+  ) {}
+
+  /** Records for the key and for those that it stands under. */
+  record(now: number, millis: number, finished: boolean): void {
+    this.windows.record(now, millis, finished)
+    this.parent?.record(now, millis, finished)
+  }
+
+  /** The nearest key, itself or one that it stands under, that holds enough samples to speak of. */
+  get grown(): Entry {
+    return this.windows.samples < enoughSamples && this.parent !== undefined ? this.parent.grown : this
+  }
+
+  /** Read anew when a second has passed or a tenth of the samples is new, so that to ask often costs little. */
+  read(now: number): Survival {
+    const { recorded, samples } = this.windows
+    const fresh = recorded - this.readSamples
+    const isOld = fresh * 10 >= samples || (fresh > 0 && now - this.readAt >= 1000)
+    if (this.survival === undefined || isOld) {
+      this.survival = this.windows.read(this.survival ?? new Survival())
+      this.readAt = now
+      this.readSamples = recorded
+    }
+    return this.survival
+  }
+}
+
+/** The latencies of an upstream, by key. All is synchronous here; the public module adds effects. */
+export class Latencies implements LatencyEstimator {
+  readonly [TypeId]: typeof TypeId = TypeId
+  private readonly least = { samples: enoughSamples }
+  private readonly entries = new Lru<Entry>(mostKeys)
+  readonly root = this.entry(undefined)
+
+  /** The keys that are kept. */
+  get size(): number {
+    return this.entries.size
+  }
+
+  /** A key that others stand under is used whenever they are, so that it is kept for as long. */
+  at(path: Path | undefined): Entry {
+    if (path === undefined) return this.root
+    const parent = this.at(path.parent)
+    return this.entries.get(path.id, () => this.entry(parent))
+  }
+
+  /** Somebody needs so many samples: no window ends with less. */
+  need(samples: number): void {
+    this.least.samples = Math.max(this.least.samples, samples)
+  }
+
+  private entry(parent: Entry | undefined): Entry {
+    return new Entry(parent, new Windows(this.least))
+  }
+}
+
+export const unsafeMake = (): LatencyEstimator => new Latencies()
+
+export const makeDefault = (): Estimators => {
+  const known = new WeakMap<object, LatencyEstimator>()
+  return {
+    estimatorOf: (schedule) => {
+      const estimator = known.get(schedule) ?? unsafeMake()
+      known.set(schedule, estimator)
+      return estimator
+    }
+  }
+}
+
+/** Which estimator a schedule that names none learns in. */
+export class Default extends Context.Reference<Default>()("effect-hedge/LatencyEstimator/Default", {
+  defaultValue: makeDefault
+}) {}
+
+export const isLatencyEstimator = (u: unknown): u is LatencyEstimator =>
+  typeof u === "object" && u !== null && TypeId in u
+
+const entryOf = (self: LatencyEstimator, key: Key | undefined): Entry => (self as Latencies).at(pathOf(key))
+
+export const unsafeRecord = (self: LatencyEstimator, now: number, sample: Sample): void => {
+  const elapsed = Duration.toMillis(checkDuration("elapsed", sample.elapsed))
+  entryOf(self, sample.key).record(now, elapsed, sample.finished ?? true)
+}
+
+export const record: {
+  (sample: Sample): (self: LatencyEstimator) => Effect.Effect<void>
+  (self: LatencyEstimator, sample: Sample): Effect.Effect<void>
+} = dual(2, (self: LatencyEstimator, sample: Sample) =>
+  Effect.clockWith((clock) => Effect.sync(() => unsafeRecord(self, nowMillis(clock), sample)))
+)
+
+const checkShare = (p: number): number =>
+  checkNumber("quantile", p, (n) => n > 0 && n < 1, "a number between 0 and 1, such as 0.99")
+
+export const quantile = (
+  self: LatencyEstimator,
+  p: number,
+  key?: Key
+): Effect.Effect<Option.Option<Duration.Duration>> =>
+  Effect.clockWith((clock) =>
+    Effect.sync(() => {
+      const share = checkShare(p)
+      const survival = entryOf(self, key).grown.read(nowMillis(clock))
+      return survival.samples === 0 ? Option.none() : Option.some(Duration.millis(survival.quantile(share)))
+    })
+  )
+
+const SurvivalId = "~effect-hedge/Survival"
+
+/** A distribution as users see it, over a survival function that nobody fills again. */
+const read = (seen: Survival): Distribution & { readonly [SurvivalId]: Survival } => ({
+  [SurvivalId]: seen,
+  samples: seen.samples,
+  finished: seen.finished,
+  quantile: (p) => Duration.millis(seen.samples === 0 ? Infinity : seen.quantile(checkShare(p))),
+  survival: (elapsed) => seen.of(Duration.toMillis(checkDuration("elapsed", elapsed)))
+})
+
+export const survivalOf = (distribution: Distribution): Survival =>
+  (distribution as ReturnType<typeof read>)[SurvivalId]
+
+export const distribution = (self: LatencyEstimator, key?: Key): Effect.Effect<Distribution> =>
+  Effect.sync(() => read(entryOf(self, key).grown.windows.read(new Survival())))
+
+export const fromSamples = (samples: Iterable<number | Sample>): Distribution => {
+  const histogram = new Histogram("wide")
+  for (const sample of samples) {
+    if (typeof sample === "number") histogram.add(checkMillis(sample), true)
+    else histogram.add(Duration.toMillis(checkDuration("elapsed", sample.elapsed)), sample.finished ?? true)
+  }
+  return read(new Survival().fill(histogram))
+}
+
+const checkMillis = (millis: number): number =>
+  checkNumber("elapsed", millis, (n) => n >= 0, "milliseconds, not negative")
