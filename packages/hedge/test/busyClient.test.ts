@@ -247,6 +247,21 @@ describe("C51: on a simulated event loop", () => {
     await end(waiting.fiber)
   })
 
+  it("a beat that was lost with a fake clock is set anew", async () => {
+    loop = new FakeLoop()
+    const lost = call([1])
+    await loop.run(2)
+    expect(lost.fiber.unsafePoll()).toMatchObject({ value: 0 })
+    expect(loop.pending).toBe(1)
+    loop.restore()
+    loop = new FakeLoop()
+    loop.now = 5000
+    const { launchedAt, fiber } = call([undefined, 10])
+    await loop.run(200)
+    expect(launchedAt[1]).toBeCloseTo(80, 0)
+    expect(fiber.unsafePoll()).toMatchObject({ value: 1 })
+  })
+
   it("C60: a delay of 2^31 ms sets no timer, which would ring at once, nor does such a deadline", async () => {
     loop = new FakeLoop()
     const { launchedAt, fiber } = call([undefined], { deadline: 2 ** 31 }, HedgeSchedule.fixed(2 ** 31))

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, FiberRef, HashMap } from "effect"
+import { Context, Effect, FiberRef, HashMap, Scheduler } from "effect"
 import { Hedge, HedgeSchedule } from "effect-hedge"
 import { allowShortcut, shortcutFor } from "../src/internal/shortcut.js"
 
@@ -65,6 +65,52 @@ describe.each(ways)("fibers started by %s", (_, short) => {
       yield* Effect.flatMap(Effect.fork(FiberRef.update(sum, (n) => n + 1)), (fiber) => fiber)
       assert.strictEqual(hedged, yield* FiberRef.get(sum))
     }).pipe(Effect.scoped)
+  )
+
+  it.effect("hand on nothing of a ref that was set for a while and set back", () =>
+    Effect.gen(function* () {
+      let joins = 0
+      const join = (parent: number, child: number) => {
+        joins += 1
+        return Math.max(parent, child)
+      }
+      const ref = yield* FiberRef.make(1, { join })
+      yield* FiberRef.set(ref, 2)
+      const before = yield* Effect.getFiberRefs
+      yield* started(Hedge.hedge(Effect.locally(Effect.yieldNow(), ref, 3), policy))
+      const after = yield* Effect.getFiberRefs
+      assert.strictEqual(yield* FiberRef.get(ref), 2)
+      assert.isAbove(joins, 0)
+      assert.strictEqual(after.locals.get(ref), before.locals.get(ref))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("leave the caller its scheduler, whatever they do with theirs", () =>
+    Effect.gen(function* () {
+      const other = new Scheduler.MixedScheduler(16)
+      const before = yield* FiberRef.get(FiberRef.currentScheduler)
+      const seen = yield* started(
+        Hedge.hedge(Effect.withScheduler(FiberRef.get(FiberRef.currentScheduler), other), policy)
+      )
+      assert.strictEqual(seen, other)
+      assert.strictEqual(yield* FiberRef.get(FiberRef.currentScheduler), before)
+      const inherited = Hedge.hedge(FiberRef.get(FiberRef.currentScheduler), policy)
+      assert.strictEqual(yield* started(Effect.withScheduler(inherited, other)), other)
+    })
+  )
+
+  it.live("let the event loop turn while they yield without end", () =>
+    Effect.gen(function* () {
+      let turns = 0
+      const turn = () => {
+        turns += 1
+        if (turns < 3) setImmediate(turn)
+      }
+      setImmediate(turn)
+      const untilTurned = Effect.repeat(Effect.yieldNow(), { until: () => turns === 3 })
+      yield* started(Hedge.hedge(untilTurned, policy))
+      assert.strictEqual(turns, 3)
+    })
   )
 
   it.effect("end with the attempt that forked them", () =>

@@ -1,6 +1,7 @@
 import { type Duration, Effect, Fiber, type Schedule } from "effect"
 import { Hedge, type HedgePolicy, type HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import type * as HedgeTest from "effect-hedge/testing"
+import { Shortcut } from "../src/internal/shortcut.js"
 
 type In = Duration.DurationInput
 
@@ -43,8 +44,20 @@ export const settled: Effect.Effect<void> = Effect.async<void>((resume) => {
   turns(3)
 })
 
+/** Fibers that were started the short way and have not ended: `Fiber.roots` does not know of them. */
+const started = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
+
+const { start: startShortly } = Shortcut.prototype
+
+Shortcut.prototype.start = function (...args) {
+  const fiber = startShortly.apply(this, args) as Fiber.RuntimeFiber<any, any>
+  started.add(fiber)
+  fiber.addObserver(() => started.delete(fiber))
+  return fiber
+}
+
 /** The fibers that are nobody's children: those of attempts, timers, steps and discards are. */
-export const roots: Effect.Effect<number> = Effect.map(Fiber.roots, (fibers) => fibers.length)
+export const roots: Effect.Effect<number> = Effect.map(Fiber.roots, (fibers) => fibers.length + started.size)
 
 /** Whether a fiber has ended, and how, without waiting for it. */
 export const poll = <A, E>(fiber: Fiber.RuntimeFiber<A, E>) => Effect.sync(() => fiber.unsafePoll())

@@ -202,7 +202,7 @@ export class AdaptiveCall {
     private readonly startedAt: number,
     private readonly live: boolean
   ) {
-    if (live) loopMeter.watch()
+    if (live) loopMeter.watch(startedAt)
     this.stuckBefore = live ? loopMeter.stuckMillis(startedAt) : 0
   }
 

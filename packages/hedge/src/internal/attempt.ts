@@ -1,4 +1,4 @@
-import { type Clock, Context, Duration, Effect, type Exit, type Fiber, type FiberRefs, Option } from "effect"
+import { type Clock, Context, Duration, Effect, type Exit, type Fiber, Option } from "effect"
 import type { AttemptReport } from "../Hedge.js"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import type { InterruptReason } from "../HedgeEvent.js"
@@ -40,8 +40,6 @@ export class CallIdentity {
 /** One execution of a call, from its launch until its fiber has ended. */
 export class Attempt implements HedgeAttempt {
   fiber: Fiber.RuntimeFiber<Exit.Exit<unknown, unknown>> | undefined = undefined
-  /** The FiberRefs that its fiber started from. */
-  refs: FiberRefs.FiberRefs | undefined = undefined
   /** What its exit meant to the call; `undefined` while it is open. */
   outcome: HedgeOutcome["_tag"] | undefined = undefined
   /** The exit that was judged. It stands for the attempt even if the fiber ends otherwise, after a timeout. */

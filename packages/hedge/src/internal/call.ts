@@ -283,8 +283,7 @@ export class Call implements Asker {
     this.stagger.restart(false)
     const surroundings = attemptContext(host.context, attempt, this.report?.attemptStarted(attempt, reason))
     const context = task.context?.(attempt, surroundings) ?? surroundings
-    attempt.refs = host.attemptRefs(context, index)
-    attempt.fiber = host.start(task.attempt(attempt), attempt.refs)
+    attempt.fiber = host.startAttempt(task.attempt(attempt), context, index)
     // its own first steps may have ended the call
     if (attempt.interrupted !== undefined) host.interrupt(attempt.fiber)
     attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
@@ -448,7 +447,7 @@ export class Call implements Asker {
     const result = this.result!
     const { winner } = this
     if (winner === undefined || !winner.ended) return result
-    const refs = this.host.writtenRefs(winner.fiber!, winner.refs!)
+    const refs = this.host.writtenRefs(winner.fiber!)
     const taken = refs === undefined ? result : Effect.zipRight(Effect.inheritFiberRefs(refs), result)
     return this.task.adopt === undefined || result._tag === "Failure"
       ? taken

@@ -8,6 +8,7 @@ import {
   DefaultServices,
   Duration,
   Effect,
+  Equal,
   Exit,
   type Fiber,
   type FiberId,
@@ -19,7 +20,7 @@ import {
   RuntimeFlagsPatch,
   Scheduler
 } from "effect"
-import { type Shortcut, shortcutFor } from "./shortcut.js"
+import { type Locals, type Shortcut, type Stack, shortcutFor } from "./shortcut.js"
 
 /** What the platform may offer; read at each use, so that a test may replace it. */
 interface Platform {
@@ -120,11 +121,12 @@ class LoopMeter {
   private watchers = 0
   private stuck = 0
   private expected = 0
-  private beating = false
+  private timer: unknown = undefined
 
-  watch(): void {
+  watch(now: number): void {
     this.watchers += 1
-    if (!this.beating) this.expect()
+    // one that nobody has watched, and that is late, may have been lost with a fake clock
+    if (this.timer === undefined || (this.watchers === 1 && now > this.expected)) this.expect(now)
   }
 
   unwatch(): void {
@@ -137,15 +139,17 @@ class LoopMeter {
   }
 
   private readonly beat = (): void => {
-    this.stuck = this.stuckMillis(platform.performance.now())
-    this.beating = this.watchers > 0
-    if (this.beating) this.expect()
+    const now = platform.performance.now()
+    this.stuck = this.stuckMillis(now)
+    this.timer = undefined
+    if (this.watchers > 0) this.expect(now)
   }
 
-  private expect(): void {
-    this.beating = true
-    this.expected = platform.performance.now() + beatMillis
-    unref(platform.setTimeout(this.beat, beatMillis, undefined))
+  private expect(now: number): void {
+    if (this.timer !== undefined) platform.clearTimeout(this.timer)
+    this.expected = now + beatMillis
+    this.timer = platform.setTimeout(this.beat, beatMillis, undefined)
+    unref(this.timer)
   }
 }
 
@@ -167,18 +171,23 @@ type AnyContext = Context.Context<never>
  */
 export const listOf = <A>(...elements: Array<A>): Array<A> => elements
 
-type Entry = readonly [FiberId.Single, any]
-type Stack = readonly [Entry, ...Array<Entry>]
+const valueIn = <A>(locals: Locals, ref: FiberRef.FiberRef<A>): A =>
+  FiberRefs.getOrDefault(FiberRefs.unsafeMake(locals), ref)
 
-const write = (
-  locals: Map<FiberRef.FiberRef<any>, Stack>,
-  ref: FiberRef.FiberRef<any>,
-  author: FiberId.Single,
-  value: unknown
-): void => {
+const write = <A>(locals: Locals, ref: FiberRef.FiberRef<A>, author: FiberId.Single, value: A): void => {
   const stack = locals.get(ref)
-  const entry = listOf<unknown>(author, value) as unknown as Entry
+  const entry = listOf<unknown>(author, value) as unknown as Stack[0]
   locals.set(ref, (stack === undefined ? listOf(entry) : listOf(entry, ...stack)) as unknown as Stack)
+}
+
+const writtenBy = (
+  writeTo: ((locals: Locals) => void) | undefined,
+  refs: FiberRefs.FiberRefs
+): FiberRefs.FiberRefs => {
+  if (writeTo === undefined) return refs
+  const locals = new Map(refs.locals)
+  writeTo(locals)
+  return FiberRefs.unsafeMake(locals)
 }
 
 type Task = () => void
@@ -211,7 +220,7 @@ class AttemptScheduler implements Scheduler.Scheduler {
 
   private drainSoon(): void {
     this.draining = true
-    if (this.drains < mostDrains) resolved.then(this.drain)
+    if (this.drains < mostDrains) void resolved.then(this.drain)
     else platform.setTimeout(this.drain, 0, undefined)
   }
 
@@ -276,39 +285,46 @@ export class Host {
     this.reached = time
   }
 
-  /**
-   * The FiberRefs of an attempt: its context, and for a hedge its number as a log annotation. Both count as written by the caller, so that the
-   * attempt does not hand them on. (`Effect.annotateLogs` or `provideService` would put a region around the attempt, at whose end an
-   * interruption swallows a late success.)
-   */
-  attemptRefs(context: AnyContext, index: number): FiberRefs.FiberRefs {
-    const locals = new Map(this.refs.locals)
-    const author = this.fiber.id()
-    write(locals, FiberRef.currentContext, author, context)
-    if (FiberRefs.getOrDefault(this.refs, FiberRef.currentScheduler) === Scheduler.defaultScheduler) {
-      write(locals, FiberRef.currentScheduler, author, attemptScheduler)
-    }
-    if (index > 0) {
-      const annotations = FiberRefs.getOrDefault(this.refs, FiberRef.currentLogAnnotations)
-      write(
-        locals,
-        FiberRef.currentLogAnnotations,
-        author,
-        HashMap.set(annotations, attemptAnnotation, index)
-      )
-    }
-    return FiberRefs.unsafeMake(locals)
+  /** Starts a fiber, which runs at once up to its first wait, unless fibers start one another too deeply. */
+  start<A, E>(effect: Effect.Effect<A, E>): Fiber.RuntimeFiber<A, E> {
+    return this.run(effect, undefined)
   }
 
-  /** Starts a fiber, which runs at once up to its first wait, unless fibers start one another too deeply. */
-  start<A, E>(effect: Effect.Effect<A, E>, refs: FiberRefs.FiberRefs = this.refs): Fiber.RuntimeFiber<A, E> {
+  /**
+   * Starts the fiber of an attempt, with its context and, for a hedge, its number as a log annotation. Both count as written by the caller, so
+   * that the attempt does not hand them on. (`Effect.annotateLogs` or `provideService` would put a region around the attempt, at whose end an
+   * interruption swallows a late success.)
+   */
+  startAttempt<A, E>(
+    effect: Effect.Effect<A, E>,
+    context: AnyContext,
+    index: number
+  ): Fiber.RuntimeFiber<A, E> {
+    const author = this.fiber.id()
+    return this.run(effect, (locals) => {
+      write(locals, FiberRef.currentContext, author, context)
+      if (valueIn(locals, FiberRef.currentScheduler) === Scheduler.defaultScheduler) {
+        write(locals, FiberRef.currentScheduler, author, attemptScheduler)
+      }
+      if (index === 0) return
+      const annotations = valueIn(locals, FiberRef.currentLogAnnotations)
+      const own = HashMap.set(annotations, attemptAnnotation, index)
+      write(locals, FiberRef.currentLogAnnotations, author, own)
+    })
+  }
+
+  private run<A, E>(
+    effect: Effect.Effect<A, E>,
+    writeTo: ((locals: Locals) => void) | undefined
+  ): Fiber.RuntimeFiber<A, E> {
     const { flags, shortcut } = this
     const immediate = depth < deepest
     depth += 1
     try {
-      if (shortcut !== undefined) return shortcut.start(effect, refs, flags, immediate)
-      const context = FiberRefs.getOrDefault(refs, FiberRef.currentContext)
-      const runtime = Runtime.make({ context, runtimeFlags: flags, fiberRefs: refs })
+      if (shortcut !== undefined) return shortcut.start(effect, this.refs, writeTo, flags, immediate)
+      const fiberRefs = writtenBy(writeTo, this.refs)
+      const context = FiberRefs.getOrDefault(fiberRefs, FiberRef.currentContext)
+      const runtime = Runtime.make({ context, runtimeFlags: flags, fiberRefs })
       return Runtime.runFork(runtime, effect, { immediate })
     } finally {
       depth -= 1
@@ -324,25 +340,31 @@ export class Host {
     return this.fiber.getFiberRef(FiberRef.interruptedCause)._tag !== "Empty"
   }
 
-  /** What an attempt that started from `refs` leaves in its caller: its FiberRefs, if it wrote one; never what the engine gave it. */
-  writtenRefs(fiber: AnyFiber, refs: FiberRefs.FiberRefs): FiberRefs.FiberRefs | undefined {
+  /** What an attempt leaves in its caller: its FiberRefs, if it wrote one that is handed on; never what the engine gave it. */
+  writtenRefs(fiber: AnyFiber): FiberRefs.FiberRefs | undefined {
     const after = this.shortcut === undefined ? fiber.getFiberRefs() : this.shortcut.refsOf(fiber)
-    if (after === refs) return undefined
-    const wrote = (ref: FiberRef.FiberRef<any>) => refs.locals.get(ref) !== after.locals.get(ref)
     let written = false
-    after.locals.forEach((_, ref) => {
-      if (ref !== FiberRef.currentContext && ref !== FiberRef.currentRuntimeFlags && wrote(ref))
-        written = true
+    after.locals.forEach((stack, ref) => {
+      if (!written && this.isHandedOn(ref, stack)) written = true
     })
     if (!written) return undefined
     const own = FiberRefs.delete(after, FiberRef.currentContext)
-    if (!wrote(FiberRef.currentLogAnnotations)) return own
     const annotations = FiberRefs.getOrDefault(after, FiberRef.currentLogAnnotations)
     return FiberRefs.updateAs(own, {
       fiberId: fiber.id(),
       fiberRef: FiberRef.currentLogAnnotations,
       value: this.withoutAttempt(annotations)
     })
+  }
+
+  private isHandedOn(ref: FiberRef.FiberRef<any>, stack: Stack): boolean {
+    if (ref === FiberRef.currentContext || ref === FiberRef.currentRuntimeFlags) return false
+    if (stack === this.refs.locals.get(ref)) return false
+    const [author, value] = stack[0]
+    if (author === this.fiber.id() || value === attemptScheduler) return false
+    const before = FiberRefs.getOrDefault(this.refs, ref)
+    const { join } = ref as { readonly join?: (parent: unknown, child: unknown) => unknown }
+    return join === undefined || !Equal.equals(join(before, value), before)
   }
 
   /** An attempt's annotations as its caller would have them. */

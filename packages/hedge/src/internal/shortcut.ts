@@ -6,7 +6,17 @@
  * `Fiber.roots` does not list fibers that were started so: to be put into that set and taken out again is what a fiber pays for that nobody
  * waits for, and the set's tables, once they are old, keep what was in them.
  */
-import { Effect, type Exit, type Fiber, FiberId, FiberRefs, RuntimeFlags, Supervisor } from "effect"
+import {
+  Effect,
+  Equal,
+  type Exit,
+  type Fiber,
+  FiberId,
+  type FiberRef,
+  FiberRefs,
+  RuntimeFlags,
+  Supervisor
+} from "effect"
 import { identity } from "effect/Function"
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
@@ -18,17 +28,28 @@ interface Internals extends Fiber.RuntimeFiber<any, any> {
   readonly resume: (effect: Effect.Effect<unknown, unknown>) => void
 }
 
+/** The values that a fiber has of FiberRefs, each with who wrote it, the latest first. */
+export type Stack = readonly [readonly [FiberId.Single, any], ...Array<readonly [FiberId.Single, any]>]
+export type Locals = Map<FiberRef.FiberRef<any>, Stack>
+
 type FiberClass = new (
   id: FiberId.Runtime,
   refs: FiberRefs.FiberRefs,
   flags: RuntimeFlags.RuntimeFlags
 ) => Internals
 
-/** Whether a child starts with the very value of its parent. A patch that is empty has the tag `Empty`, or, of runtime flags, is 0. */
-const forksToItself = (fork: unknown): boolean =>
+/** What FiberRefs have beyond their public type. A patch that is empty has the tag `Empty`, or, of runtime flags, is 0. */
+interface Forking {
+  readonly fork?: unknown
+  readonly patch?: (patch: unknown) => (value: unknown) => unknown
+}
+
+/** Whether a child starts with the very value of its parent. */
+const forksToItself = ({ fork, patch }: Forking, value: unknown): boolean =>
   fork === identity ||
   fork === 0 ||
-  (typeof fork === "object" && fork !== null && "_tag" in fork && fork._tag === "Empty")
+  (typeof fork === "object" && fork !== null && "_tag" in fork && fork._tag === "Empty") ||
+  (patch !== undefined && Equal.equals(patch(fork)(value), value))
 
 export class Shortcut {
   constructor(readonly fiberClass: FiberClass) {}
@@ -40,21 +61,34 @@ export class Shortcut {
   start<A, E>(
     effect: Effect.Effect<A, E>,
     refs: FiberRefs.FiberRefs,
+    writeTo: ((locals: Locals) => void) | undefined,
     flags: RuntimeFlags.RuntimeFlags,
     immediate: boolean
   ): Fiber.RuntimeFiber<A, E> {
     const id = FiberId.unsafeMake()
-    const fiber = new this.fiberClass(id, forked(refs, id), flags)
+    const fiber = new this.fiberClass(id, refsOfChild(refs, id, writeTo), flags)
     if (immediate) fiber.start(effect)
     else fiber.resume(effect)
     return fiber
   }
 }
 
-/** What a child starts with: in nearly all cases what its parent has, which is not copied then. */
-const forked = (refs: FiberRefs.FiberRefs, child: FiberId.Runtime): FiberRefs.FiberRefs => {
-  for (const ref of refs.locals.keys()) {
-    if (!forksToItself((ref as { readonly fork?: unknown }).fork)) return FiberRefs.forkAs(refs, child)
+/** What a child starts with: mostly what its parent has, which is not copied unless something is written. */
+const refsOfChild = (
+  refs: FiberRefs.FiberRefs,
+  child: FiberId.Runtime,
+  writeTo: ((locals: Locals) => void) | undefined
+): FiberRefs.FiberRefs => {
+  const forked = forkedBy(refs, child)
+  if (writeTo === undefined) return forked
+  const locals: Locals = forked === refs ? new Map(refs.locals) : forked.locals
+  writeTo(locals)
+  return FiberRefs.unsafeMake(locals)
+}
+
+const forkedBy = (refs: FiberRefs.FiberRefs, child: FiberId.Runtime): FiberRefs.FiberRefs => {
+  for (const [ref, [[, value]]] of refs.locals) {
+    if (!forksToItself(ref as Forking, value)) return FiberRefs.forkAs(refs, child)
   }
   return refs
 }
@@ -66,7 +100,7 @@ const tryOut = (fiber: AnyFiber): Shortcut | undefined => {
     const flags = RuntimeFlags.make(RuntimeFlags.Interruption, RuntimeFlags.CooperativeYielding)
     const answer = Effect.map(Effect.fiberId, () => shortcut)
     const exit: Exit.Exit<unknown> | null = shortcut
-      .start(answer, shortcut.refsOf(fiber), flags, true)
+      .start(answer, shortcut.refsOf(fiber), undefined, flags, true)
       .unsafePoll()
     return exit?._tag === "Success" && exit.value === shortcut ? shortcut : undefined
   } catch {

@@ -96,7 +96,7 @@ export class Stagger {
       this.state = "Timing"
       this.delay = delay
       if (this.call.host.live) {
-        loopMeter.watch()
+        loopMeter.watch(this.from)
         this.stuckBefore = loopMeter.stuckMillis(this.from)
       } else if (this.remaining(this.call.host.now()) <= 0) {
         // the schedule took longer to answer than its own delay
