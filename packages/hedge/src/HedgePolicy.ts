@@ -52,6 +52,7 @@ import type { HedgeThrottle } from "./HedgeThrottle.js"
 import * as internalDecisions from "./internal/decisions.js"
 import * as internalInspect from "./internal/inspect.js"
 import * as internal from "./internal/policy.js"
+import * as internalLayer from "./internal/policyLayer.js"
 import type { Key } from "./LatencyEstimator.js"
 
 /** Identifies a policy. */
@@ -246,7 +247,7 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
  * export const search = Effect.succeed(["a"]).pipe(Hedge.withPolicy(SearchPolicy))
  * export const SearchPolicyLive = SearchPolicy.layer({ schedule: HedgeSchedule.fixed("20 millis") })
  */
-export const Tag: <const Id extends string>(id: Id) => <Self>() => TagClass<Self, Id> = internal.Tag
+export const Tag: <const Id extends string>(id: Id) => <Self>() => TagClass<Self, Id> = internalLayer.Tag
 
 /** The tag that `Hedge.withPolicy` and `HttpHedge.withHedge` use when they are given none. */
 export class DefaultPolicy extends Tag("effect-hedge/HedgePolicy")<DefaultPolicy>() {}

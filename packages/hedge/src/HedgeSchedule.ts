@@ -130,9 +130,14 @@ export interface Solution {
   readonly neededExtraLoad: number | undefined
 }
 
+/** The options of {@link solve}: those of {@link BudgetedOptions} that change what is best. */
+export interface SolveOptions extends Pick<BudgetedOptions, "extraLoad" | "objective" | "within"> {
+  /** 2 or 3. Default 2, and 3 from an objective of 0.999 on. */
+  readonly maxAttempts?: number
+}
+
 /**
- * What {@link budgeted} would do with a distribution, if copies are independent. Defaults: `objective` 0.99, `maxAttempts` 2, and 3 from an
- * objective of 0.999 on. Throws `HedgePolicyError` for options that make no sense.
+ * What {@link budgeted} would do with a distribution, if copies are independent. Throws `HedgePolicyError` for options that make no sense.
  *
  * @example
  * import { HedgeSchedule, LatencyEstimator } from "effect-hedge"
@@ -140,12 +145,4 @@ export interface Solution {
  * export const whatItBuys = (latencies: ReadonlyArray<number>) =>
  *   HedgeSchedule.solve(LatencyEstimator.fromSamples(latencies), { extraLoad: 0.05 }).quantile(0.99)
  */
-export const solve: (
-  distribution: Distribution,
-  options: {
-    readonly extraLoad: number
-    readonly objective?: number
-    readonly within?: Duration.DurationInput
-    readonly maxAttempts?: number
-  }
-) => Solution = adaptive.solve
+export const solve: (distribution: Distribution, options: SolveOptions) => Solution = adaptive.solve

@@ -279,7 +279,7 @@ describe("HedgeConfig", () => {
         { enabled: "maybe" },
         'enabled: enabled is "maybe"; allowed is true, yes, on or 1, or false, no, off or 0'
       ],
-      ["an empty name", { name: " " }, 'name: name is ""; allowed is a text that is not empty'],
+      ["an empty name", { name: " " }, 'name: name is ""; allowed is a string that is not empty'],
       [
         "a budget of nothing",
         { extraLoad: "0" },

@@ -442,7 +442,8 @@ describe("C28: loadBudget", () => {
     /** After so many calls comes a pause, in milliseconds. */
     readonly pause?: readonly [after: number, millis: number]
   }): number => {
-    const throttle = HedgeThrottle.loadBudget(options)
+    const { burst, extraLoad } = options
+    const throttle = HedgeThrottle.loadBudget({ burst, extraLoad })
     let now = 0
     let sent = 0
     for (let call = 1; call <= options.calls; call++) {

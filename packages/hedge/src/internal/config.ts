@@ -1,11 +1,11 @@
-import { Config, ConfigError, Duration, Either } from "effect"
+import { Config, ConfigError, Duration } from "effect"
 import type { HedgePolicy, Options } from "../HedgePolicy.js"
-import type { HedgeThrottle } from "../HedgeThrottle.js"
-import { checkPositiveDuration, refuse } from "./check.js"
-import { type HedgeError, HedgePolicyError } from "./errors.js"
-import { make as makePolicy } from "./policy.js"
+import type { HedgeThrottle, Settings } from "../HedgeThrottle.js"
+import { check, refusableConfig, refuse, type Shape } from "./check.js"
+import type { HedgeError } from "./errors.js"
+import { make as makePolicy, shapes } from "./policy.js"
 import { fixed, onFailure } from "./schedule.js"
-import { all, defaults, loadBudget, tokenBucket } from "./throttle.js"
+import { makeDefault, settingShapes } from "./throttle.js"
 
 type In = Duration.DurationInput
 type ConfigOptions = Options<unknown, unknown, never, In | undefined, In | undefined>
@@ -23,9 +23,6 @@ const duration: Read<Duration.Duration> = (field, text) => {
     : decoded.value
 }
 
-const positiveDuration: Read<Duration.Duration> = (field, text) =>
-  checkPositiveDuration(field, duration(field, text))
-
 /** `Number` would take an empty text for zero. */
 const number: Read<number> = (field, text) =>
   text === "" || Number.isNaN(Number(text)) ? refuse(field, text, "a number") : Number(text)
@@ -40,37 +37,18 @@ const boolean: Read<boolean> = (field, text) =>
     ? booleans[text]!
     : refuse(field, text, "true, yes, on or 1, or false, no, off or 0")
 
-const nonEmpty: Read<string> = (field, text) =>
-  text === "" ? refuse(field, text, "a text that is not empty") : text
+const text: Read<string> = (_, text) => text
 
 // --- keys ----------------------------------------------------------------------------------------------------------
 
-/** What a constructor refuses with its error is refused with a `ConfigError`. */
-const checked = <A>(
-  f: () => A,
-  pathOf: (field: string) => Array<string>
-): Either.Either<A, ConfigError.ConfigError> =>
-  Either.try({
-    try: f,
-    catch: (error) => {
-      if (error instanceof HedgePolicyError)
-        return ConfigError.InvalidData(pathOf(error.field), error.message)
-      throw error
-    }
-  })
-
-/**
- * A key that is read by a primitive of its own, whose errors give the path as the provider spells it. `accept` throws for a value that a
- * constructor would not take.
- */
-const key = <A>(name: string, read: Read<A>, accept: (value: A) => unknown = () => {}): Config.Config<A> =>
+/** A key that is read by a primitive of its own, whose errors give the path as the provider spells it. */
+const key = <A>(name: string, read: Read<A>, shape?: Shape): Config.Config<A> =>
   Config.nested(
     Config.primitive(name, (text) =>
-      checked(
+      refusableConfig(
         () => {
           const value = read(name, text.trim())
-          accept(value)
-          return value
+          return shape === undefined ? value : check(name, value, shape)
         },
         () => []
       )
@@ -85,25 +63,21 @@ const optional = <A>(config: Config.Config<A>): Config.Config<A | undefined> =>
   })
 
 const policyKeys = Config.all({
-  name: optional(key("name", nonEmpty)),
-  maxAttempts: optional(
-    key("maxAttempts", number, (maxAttempts) => makePolicy({ schedule: onFailure, maxAttempts }))
-  ),
-  deadline: optional(key("deadline", positiveDuration)),
-  attemptTimeout: optional(key("attemptTimeout", positiveDuration)),
+  name: optional(key("name", text, shapes.name)),
+  maxAttempts: optional(key("maxAttempts", number, shapes.maxAttempts)),
+  deadline: optional(key("deadline", duration, shapes.deadline)),
+  attemptTimeout: optional(key("attemptTimeout", duration, shapes.attemptTimeout)),
   minTimeLeft: optional(key("minTimeLeft", duration)),
   maxPushback: optional(key("maxPushback", duration)),
   awaitLosers: optional(key("awaitLosers", boolean)),
   loserGrace: optional(key("loserGrace", duration))
 })
 
-// what makeDefault() is made of
-
 const throttleKeys = Config.all({
-  extraLoad: optional(key("extraLoad", number, (extraLoad) => loadBudget({ extraLoad }))),
-  burst: optional(key("burst", number, (burst) => loadBudget({ ...defaults, burst }))),
-  maxTokens: optional(key("maxTokens", number, (maxTokens) => tokenBucket({ ...defaults, maxTokens }))),
-  tokenRatio: optional(key("tokenRatio", number, (tokenRatio) => tokenBucket({ ...defaults, tokenRatio })))
+  extraLoad: optional(key("extraLoad", number, settingShapes.extraLoad)),
+  burst: optional(key("burst", number, settingShapes.burst)),
+  maxTokens: optional(key("maxTokens", number, settingShapes.maxTokens)),
+  tokenRatio: optional(key("tokenRatio", number, settingShapes.tokenRatio))
 })
 
 // --- options -------------------------------------------------------------------------------------------------------
@@ -113,11 +87,8 @@ type Given<A> = { readonly [K in keyof A]?: Exclude<A[K], undefined> }
 const given = <A extends object>(record: A): Given<A> =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Given<A>
 
-const throttleOf = (settings: Partial<typeof defaults>): { readonly throttle?: HedgeThrottle } => {
-  if (Object.keys(settings).length === 0) return {}
-  const { extraLoad, burst, maxTokens, tokenRatio } = { ...defaults, ...settings }
-  return { throttle: all(loadBudget({ extraLoad, burst }), tokenBucket({ maxTokens, tokenRatio })) }
-}
+const throttleOf = (settings: Settings): { readonly throttle?: HedgeThrottle } =>
+  Object.keys(settings).length === 0 ? {} : { throttle: makeDefault(settings) }
 
 /** Nothing but a failure asks for a hedge, and that is refused. */
 const off = { schedule: onFailure, gates: [() => "Disabled"] }
@@ -132,7 +103,7 @@ const keys = Config.all([
 const anyOptions: Config.Config<ConfigOptions> = Config.mapOrFail(
   keys,
   ([delay, settings, throttle, enabled]) =>
-    checked(
+    refusableConfig(
       () => {
         const options: ConfigOptions = {
           schedule: fixed(delay),
@@ -149,7 +120,7 @@ const anyOptions: Config.Config<ConfigOptions> = Config.mapOrFail(
 )
 
 export const options = (name?: string): Config.Config<ConfigOptions> =>
-  name === undefined ? anyOptions : Config.nested(anyOptions, name)
+  name === undefined ? anyOptions : Config.nested(anyOptions, check("name", name, shapes.name))
 
 export const policy = (name?: string): Config.Config<HedgePolicy<unknown, unknown, HedgeError>> =>
   Config.map(options(name), (options) => makePolicy(options))

@@ -4,8 +4,8 @@ import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { Decisions, HedgePolicy } from "../HedgePolicy.js"
 import { Default, type HedgeThrottle } from "../HedgeThrottle.js"
 import type { AdaptiveCall, CallFacts, Learning } from "./adaptive.js"
-import { refuse } from "./check.js"
-import type { EnginePolicy } from "./policy.js"
+import { check, refuse, time } from "./check.js"
+import { checkPolicy, type EnginePolicy } from "./policy.js"
 import { type Asker, staggerOf } from "./schedule.js"
 
 const host = { context: Context.empty(), live: false }
@@ -69,4 +69,4 @@ class PolicyDecisions implements Decisions, Asker, CallFacts {
 }
 
 export const unsafeBegin = (policy: HedgePolicy<never, never, unknown, unknown>, now: number): Decisions =>
-  new PolicyDecisions(policy as EnginePolicy, now)
+  new PolicyDecisions(checkPolicy(policy), check("now", now, time))

@@ -2,7 +2,7 @@ import { Context, Effect, Scope } from "effect"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import { DefaultPolicy, type Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"
-import { isFunction, refuse } from "./check.js"
+import { aFunction, check, effect } from "./check.js"
 import { type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
 import { Hedging } from "./surroundings.js"
@@ -52,11 +52,9 @@ const scopedTask = (effect: AnyEffect): Task => {
   }
 }
 
-const checkEffect = <A>(subject: A): A =>
-  Effect.isEffect(subject) ? subject : refuse("effect", subject, "an Effect")
+const checkEffect = <A>(subject: A): A => check("effect", subject, effect)
 
-const checkAttempts = <A>(subject: A): A =>
-  isFunction(subject) ? subject : refuse("f", subject, "a function from an attempt to an Effect")
+const checkAttempts = <A>(subject: A): A => check("f", subject, aFunction("from an attempt to an Effect"))
 
 /** Data first, or a function that has checked its policy before it is given what to hedge. */
 const combinator = (toTask: (subject: never) => Task) => {
@@ -93,4 +91,4 @@ export const withPolicy = ((effectOrTag: unknown, tag?: unknown) =>
     : withTag((Context.isTag(tag) ? tag : DefaultPolicy) as never)(effectOrTag as AnyEffect)) as never
 
 export const withoutHedging = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.provideService(self, Hedging, false)
+  Effect.provideService(checkEffect(self), Hedging, false)

@@ -4,7 +4,7 @@ import type { Key } from "../LatencyEstimator.js"
 import { Tuner } from "./adaptive.js"
 import { neededLoad, reaches, Unbound } from "./adaptiveSchedule.js"
 import { pathOf } from "./estimator.js"
-import type { EnginePolicy } from "./policy.js"
+import { checkPolicy, type EnginePolicy } from "./policy.js"
 import { nowMillis } from "./runtime.js"
 import { hedgedQuantile, noHedge } from "./solver.js"
 import { Survival } from "./survival.js"
@@ -63,7 +63,7 @@ export const inspect = (
   self: HedgePolicy<never, never, unknown, unknown>,
   key?: Key
 ): Effect.Effect<Option.Option<Inspection>> => {
-  const policy = self as EnginePolicy
+  const policy = checkPolicy(self)
   return Effect.contextWithEffect((context: Context.Context<never>) =>
     Effect.clockWith((clock) =>
       Effect.sync(() =>
