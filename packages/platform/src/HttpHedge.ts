@@ -99,7 +99,7 @@ export interface OptionsWithPolicy<out EX, out RP> extends Options {
 /**
  * Hedges a client: each request is one call of the given policy, or of `HedgePolicy.DefaultPolicy` in the context.
  *
- * Throws `HedgePolicyError` for options that make no sense. The client fails with `HedgeError` besides what it failed with, if the policy has a
+ * Throws `HedgePolicyError` for options that make no sense and for what is no client. The client fails with `HedgeError` besides what it failed with, if the policy has a
  * deadline or an attempt timeout. Losers of a policy layer belong to that layer, those of a policy given here are daemons: {@link layerWith}
  * owns them.
  *
@@ -127,7 +127,7 @@ export const withHedge: {
   ): <E, R>(
     self: HttpClient.HttpClient.With<E, R>
   ) => HttpClient.HttpClient.With<E | Hedge.HedgeError, R | HedgePolicy.DefaultPolicy>
-} = internal.withHedge as never
+} = internal.withHedge
 
 /**
  * What an attempt's exit means unless somebody says otherwise.
@@ -183,4 +183,4 @@ export const layerWith: {
   (
     options: Options
   ): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient | HedgePolicy.DefaultPolicy>
-} = internalLayer.layerWith as never
+} = internalLayer.layerWith

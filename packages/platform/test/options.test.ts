@@ -53,7 +53,29 @@ describe.each([
       { policy, replica: "https://eu.example.com" },
       "one of the options policy, eligible, idempotencyHeader, classify, replicas, credentials, replay, headers"
     ],
-    ["options", null, "an object"]
+    [
+      "headers.callId",
+      { policy, headers: { attempt: "X-Copy", callId: "x-copy" } },
+      "another header than that of headers.attempt"
+    ],
+    [
+      "headers.deadline",
+      { policy, headers: { deadline: "idempotency-key" } },
+      "another header than that of idempotencyHeader"
+    ],
+    [
+      "headers.attempt",
+      { policy, idempotencyHeader: "X-Id", headers: { attempt: "X-ID" } },
+      "another header than that of idempotencyHeader"
+    ],
+    ["headers", { policy, headers: null }, "an object"],
+    ["headers", { policy, headers: [] }, "an object"],
+    ["policy", { policy: null }, "a policy made by HedgePolicy.make"],
+    ["options", null, "an object"],
+    ["options", 3, "an object"],
+    ["options", [], "an object"],
+    ["options", new Map(), "an object"],
+    ["options", () => 1, "an object"]
   ] as const)("%s: %j", (field, options, allowed) => {
     const error = errorOf(() => make(options))
     expect(error).toBeInstanceOf(HedgePolicy.HedgePolicyError)
@@ -73,6 +95,11 @@ describe.each([
     expect(errorOf(() => make({ ...options, policy }))).toBeUndefined()
     expect(errorOf(() => make({ policy, replicas: undefined, headers: undefined }))).toBeUndefined()
   })
+})
+
+it.each([3, null, undefined, "x", {}, [], () => 1])("withHedge refuses what is no client: %s", (client) => {
+  const error = errorOf(() => HttpHedge.withHedge({ policy })(client as never))
+  expect(error).toMatchObject({ _tag: "HedgePolicyError", field: "client", allowed: "an HttpClient" })
 })
 
 describe("fromExit", () => {

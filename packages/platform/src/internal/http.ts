@@ -9,7 +9,7 @@ import {
   type HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
-import { Cause, Clock, Effect, type Exit } from "effect"
+import { Cause, Clock, Effect, type Exit, Predicate } from "effect"
 import { globalValue } from "effect/GlobalValue"
 import { HedgeOutcome } from "effect-hedge"
 
@@ -23,6 +23,10 @@ export interface Stages<E, R> {
   readonly preprocess: (request: Request) => Effect.Effect<Request, E, R>
   readonly postprocess: (request: Effect.Effect<Request>) => Effect.Effect<Response, E, R>
 }
+
+/** Whether something can send a request. */
+export const isClient = (u: unknown): boolean =>
+  Predicate.isObject(u) && "execute" in u && typeof u.execute === "function"
 
 /** The stages of a client of `HttpClient.makeWith`; another object's `execute` is a second stage as a whole. */
 export const stagesOf = <E, R>(client: HttpClient.HttpClient.With<E, R>): Stages<E, R> => {

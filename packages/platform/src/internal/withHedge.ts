@@ -1,6 +1,7 @@
 import { HttpClient, type HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Scope } from "effect"
 import { Hedge, type HedgeAttempt, HedgePolicy } from "effect-hedge"
+import type { Options, OptionsWithPolicy } from "../HttpHedge.js"
 import {
   abortable,
   type Held,
@@ -11,18 +12,24 @@ import {
   stagesOf,
   unheld
 } from "./http.js"
-import { type AnyOptions, checkOptions } from "./options.js"
+import { type AnyOptions, checkClient, checkOptions } from "./options.js"
 import { type AnyPolicy, policiesOf } from "./policies.js"
 import { copies } from "./request.js"
 
 type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
-type AnyClient = HttpClient.HttpClient.With<unknown, never>
+type Client<E, R> = HttpClient.HttpClient.With<E, R>
 
-export const withHedge = (input: AnyOptions = {}) => {
+export function withHedge<EX, RP>(
+  options: OptionsWithPolicy<EX, RP>
+): <E, R>(self: Client<E, R>) => Client<E | EX, R | RP>
+export function withHedge(
+  options?: Options
+): <E, R>(self: Client<E, R>) => Client<E | Hedge.HedgeError, R | HedgePolicy.DefaultPolicy>
+export function withHedge(input: AnyOptions = {}) {
   const options = checkOptions(input)
-  return (self: AnyClient): AnyClient => {
-    const stages = stagesOf(self)
+  return (self: Client<never, never>): Client<unknown, unknown> => {
+    const stages = stagesOf<unknown, never>(checkClient(self))
     return HttpClient.makeWith(Effect.flatMap(callsOf(stages, options)), stages.preprocess)
   }
 }
