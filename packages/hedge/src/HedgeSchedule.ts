@@ -88,7 +88,7 @@ export interface BudgetedOptions extends LearningOptions {
  *
  * A schedule that learns, as this one and {@link budgeted} do, records the primary of each call (see `LatencyEstimator`), looks at the
  * distribution anew every second or when a tenth of it is new, and suspends itself (`Suspended`) when hedging would harm: when the median has
- * grown past twice what is usual, when an upstream pushes back, and when hedges win less than half as often as independent copies would.
+ * grown past twice what is usual, when an upstream pushes back, and when hedges win less than a third as often as independent copies would.
  * `HedgePolicy.inspect` says what it knows and does.
  *
  * Make it once, not in each call: what it learns belongs to the value, or to the layer of the policy. Combined with another schedule it goes on

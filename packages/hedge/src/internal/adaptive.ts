@@ -38,7 +38,7 @@ export interface Learning {
 export interface CallFacts {
   readonly startedAt: number
   readonly host: { readonly context: Context.Context<never>; readonly live: boolean }
-  readonly policy: { readonly key: Path | undefined; readonly maxAttempts: number }
+  readonly policy: { readonly path: Path | undefined; readonly maxAttempts: number }
 }
 
 /** Samples that must be new before it is worth to solve anew. */
@@ -152,12 +152,21 @@ export class Tuner implements Learning {
     this.root = this.of(latencies.root)
   }
 
-  at(key: Path | undefined): Tuned {
-    return key === undefined ? this.root : this.of(this.latencies.at(key))
+  at(path: Path | undefined): Tuned {
+    return path === undefined ? this.root : this.of(this.latencies.at(path))
+  }
+
+  /** What is known of a key, or of the nearest that it stands under, without a use of it. */
+  peek(path: Path | undefined): Tuned {
+    return this.of(this.latencies.peek(path))
+  }
+
+  get keys(): ReadonlyArray<ReadonlyArray<string>> {
+    return this.latencies.keys
   }
 
   begin({ host, policy, startedAt }: CallFacts): AdaptiveCall {
-    const own = this.at(policy.key)
+    const own = this.at(policy.path)
     for (let tuned: Tuned | undefined = own; tuned !== undefined; tuned = tuned.parent)
       tuned.load.onCall(startedAt)
     return new AdaptiveCall(this, own, own.current(startedAt), startedAt, host.live)

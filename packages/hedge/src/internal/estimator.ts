@@ -45,6 +45,18 @@ export const pathOf = (key: Key | undefined): Path | undefined => {
   )
 }
 
+/** The key with a name. */
+const keyOf = (id: string): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  let end = 0
+  while (end < id.length) {
+    const start = id.indexOf(":", end) + 1
+    end = start + Number(id.slice(end, start - 1))
+    parts.push(id.slice(start, end))
+  }
+  return parts
+}
+
 /** What is known of one key. */
 export class Entry {
   private survival: Survival | undefined = undefined
@@ -89,8 +101,8 @@ export class Latencies implements LatencyEstimator {
   readonly root = this.entry(undefined)
 
   /** The keys that are kept. */
-  get size(): number {
-    return this.entries.size
+  get keys(): ReadonlyArray<ReadonlyArray<string>> {
+    return this.entries.keys.map(keyOf)
   }
 
   /** A key that others stand under is used whenever they are, so that it is kept for as long. */
@@ -98,6 +110,11 @@ export class Latencies implements LatencyEstimator {
     if (path === undefined) return this.root
     const parent = this.at(path.parent)
     return this.entries.get(path.id, () => this.entry(parent))
+  }
+
+  /** What is known of a key, or of the nearest that it stands under: to look is no use. */
+  peek(path: Path | undefined): Entry {
+    return path === undefined ? this.root : (this.entries.peek(path.id) ?? this.peek(path.parent))
   }
 
   /** Somebody needs so many samples: no window ends with less. */

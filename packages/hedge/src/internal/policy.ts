@@ -18,9 +18,10 @@ import {
   trueOrFalse,
   wholeNumber
 } from "./check.js"
-import { aKey, type Path, pathOf } from "./estimator.js"
+import { aKey, mostKeys, type Path, pathOf } from "./estimator.js"
 import type { Losers } from "./losers.js"
-import { learningOf } from "./schedule.js"
+import { Lru } from "./lru.js"
+import { learningOf, staggerOf } from "./schedule.js"
 import { aThrottle } from "./throttle.js"
 
 export const TypeId = "~effect-hedge/HedgePolicy" as const
@@ -60,8 +61,8 @@ export interface EnginePolicy extends AnyPolicy {
   readonly losers: Losers | undefined
   /** What the schedule learns by, if it does. */
   readonly learning: Learning | undefined
-  /** What its calls are told apart by. */
-  readonly key: Path | undefined
+  /** Its key as an estimator knows it. */
+  readonly path: Path | undefined
   /** The throttles of a policy that has one for each upstream, the first part of a key. */
   readonly upstreams: Upstreams | undefined
 }
@@ -161,8 +162,10 @@ const fromOptions = (options: AnyOptions): EnginePolicy => {
     target: options.target ?? "any",
     eligible: true,
     losers: undefined,
+    learns: staggerOf(options.schedule) === undefined || learningOf(options.schedule) !== undefined,
     learning: learningOf(options.schedule),
     key: undefined,
+    path: undefined,
     upstreams: undefined
   })
 }
@@ -192,14 +195,26 @@ export const modify: {
   checkFields("changes", changes, changeable)
   // none is what a policy says that has no deadline, and what may not be said without one
   const minTimeLeft = policy.minTimeLeftMillis > 0 ? policy.minTimeLeft : undefined
-  const { eligible, key, learning, losers } = policy
+  const { eligible, key, learning, losers, path } = policy
   const upstreams = changes.throttle === undefined ? policy.upstreams : undefined
   const options = { ...policy, minTimeLeft, ...changes } as AnyOptions
-  return changed(fromOptions(options), { eligible, key, learning, losers, upstreams })
+  return changed(fromOptions(options), { eligible, key, learning, losers, path, upstreams })
 })
 
 export const ineligible = <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>): HedgePolicy<A, E, EX, R> =>
   changed(checkPolicy(self), { eligible: false }) as never
+
+/** What `keyed` has made of a policy: to make one anew for each call would cost as much as the call. */
+const variants = new WeakMap<EnginePolicy, Lru<EnginePolicy>>()
+
+const variantsOf = (policy: EnginePolicy): Lru<EnginePolicy> => {
+  let known = variants.get(policy)
+  if (known === undefined) {
+    known = new Lru(mostKeys)
+    variants.set(policy, known)
+  }
+  return known
+}
 
 export const keyed: {
   (key: Key): <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R>
@@ -207,7 +222,17 @@ export const keyed: {
 } = dual(2, (self: AnyPolicy, key: Key): EnginePolicy => {
   const policy = checkPolicy(self)
   const path = pathOf(check("key", key, aKey))
-  const upstream = typeof key === "string" ? key : key[0]
-  const throttle = policy.upstreams === undefined ? policy.throttle : policy.upstreams(upstream)
-  return changed(policy, { key: path, throttle })
+  if (!policy.learns) return policy
+  const throttle =
+    policy.upstreams === undefined
+      ? policy.throttle
+      : policy.upstreams(typeof key === "string" ? key : key[0])
+  const id = path?.id ?? ""
+  const known = variantsOf(policy)
+  const make = () => changed(policy, { key, path, throttle })
+  const variant = known.get(id, make)
+  if (variant.throttle === throttle) return variant
+  // the upstream's throttle was forgotten meanwhile, and made anew
+  known.delete(id)
+  return known.get(id, make)
 })

@@ -62,6 +62,7 @@ const checks: { readonly [K in keyof Required<AnyOptions>]: Check } = {
       baseUrl(replica, `${field}[${i}]`)
     })
   },
+  key: is(Predicate.isFunction, "a function from a request to a string or an array of strings"),
   credentials: is((value) => value === "include" || value === "omit", '"include" or "omit"'),
   replay: is(Predicate.isFunction, "a function from a request to the same request with its whole body"),
   headers: fieldsOf({ attempt: headerName, callId: headerName, deadline: headerName }, "headers.")

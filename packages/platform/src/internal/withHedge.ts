@@ -49,7 +49,7 @@ export const callsOf = (
   options: AnyOptions
 ): ((request: Request) => Effect.Effect<Response, unknown>) => {
   const { eligible, copyFor, stamped } = copies(options)
-  const policies = policiesOf(options)
+  const policyOf = policiesOf(options)
 
   const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> => {
     const sent = postprocess(Effect.succeed(copy))
@@ -58,14 +58,14 @@ export const callsOf = (
 
   return (request) =>
     Effect.contextWithEffect((context: Context.Context<never>) => {
-      const { hedged, ineligible } = policies(options.policy ?? defaultPolicy(context), context, request)
+      const policy = policyOf(options.policy ?? defaultPolicy(context), context, request, eligible(request))
       const attempt = (attempt: HedgeAttempt.HedgeAttempt) => {
         const copy = copyFor(request, attempt)
         return stamped === undefined
           ? send(copy, context)
           : Effect.flatMap(stamped(copy, attempt), (copy) => send(copy, context))
       }
-      const result = Effect.flatMap(Hedge.hedgeWith(attempt, eligible(request) ? hedged : ineligible), unheld)
+      const result = Effect.flatMap(Hedge.hedgeWith(attempt, policy), unheld)
       const scoped = scopedController(request)
       return scoped === undefined ? result : Effect.tap(result, releaseAtAbort(scoped))
     })
