@@ -2,7 +2,7 @@ import { type Duration, Struct } from "effect"
 import type { AdaptiveOptions, Options } from "../HedgePolicy.js"
 import { budgeted, budgetedShapes, defaultObjective, hedgesFor } from "./adaptiveSchedule.js"
 import { checkFields, type Shapes } from "./check.js"
-import { shapes, type Upstreams } from "./policy.js"
+import { checked, shapes, type Upstreams } from "./policy.js"
 import { makeDefault, perUpstream } from "./throttle.js"
 
 type In = Duration.DurationInput
@@ -33,4 +33,9 @@ export const adaptive = (
     options: { ...policy, throttle: unnamed },
     upstreams: (upstream) => (upstream === undefined ? unnamed : throttleOf(upstream))
   }
+}
+
+/** Refuses options that make no sense, also together. */
+export const checkAdaptive = (options: AdaptiveOptions): void => {
+  checked(adaptive(options).options)
 }

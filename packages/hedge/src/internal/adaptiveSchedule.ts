@@ -85,7 +85,11 @@ const learningShapes: Shapes<keyof LearningOptions> = {
   estimator: anEstimator
 }
 
-const quantileShapes: Shapes<keyof QuantileOptions> = { min: duration, max: duration, ...learningShapes }
+export const quantileShapes: Shapes<keyof QuantileOptions> = {
+  min: duration,
+  max: duration,
+  ...learningShapes
+}
 
 const aimShapes: Shapes<"extraLoad" | "objective" | "within"> = {
   extraLoad: number(

@@ -1,8 +1,12 @@
-import { Config, ConfigError, Duration } from "effect"
-import type { HedgePolicy, Options } from "../HedgePolicy.js"
+import { Config, ConfigError, Duration, type Either } from "effect"
+import type { AdaptiveOptions, HedgePolicy, Options } from "../HedgePolicy.js"
+import type { HedgeSchedule, QuantileOptions } from "../HedgeSchedule.js"
 import type { HedgeThrottle, Settings } from "../HedgeThrottle.js"
+import { checkAdaptive } from "./adaptivePolicy.js"
+import { budgetedShapes, quantile, quantileShapes } from "./adaptiveSchedule.js"
 import { check, refusableConfig, refuse, type Shape } from "./check.js"
 import type { HedgeError } from "./errors.js"
+import { share } from "./estimator.js"
 import { make as makePolicy, shapes } from "./policy.js"
 import { fixed, onFailure } from "./schedule.js"
 import { makeDefault, settingShapes } from "./throttle.js"
@@ -69,6 +73,7 @@ const policyKeys = Config.all({
   attemptTimeout: optional(key("attemptTimeout", duration, shapes.attemptTimeout)),
   minTimeLeft: optional(key("minTimeLeft", duration)),
   maxPushback: optional(key("maxPushback", duration)),
+  target: optional(key("target", text as Read<"any" | "idle">, shapes.target)),
   awaitLosers: optional(key("awaitLosers", boolean)),
   loserGrace: optional(key("loserGrace", duration))
 })
@@ -80,6 +85,36 @@ const throttleKeys = Config.all({
   tokenRatio: optional(key("tokenRatio", number, settingShapes.tokenRatio))
 })
 
+const learningKeys = {
+  warmUp: optional(key("warmUp", number, quantileShapes.warmUp)),
+  meanwhile: optional(key("meanwhile", duration)),
+  holdout: optional(key("holdout", number, quantileShapes.holdout))
+}
+
+const quantileKeys = Config.all({
+  ...learningKeys,
+  min: optional(key("min", duration)),
+  max: optional(key("max", duration))
+})
+
+const budgetedKeys = Config.all({
+  ...learningKeys,
+  extraLoad: key("extraLoad", number, budgetedShapes.extraLoad),
+  objective: optional(key("objective", number, budgetedShapes.objective)),
+  within: optional(key("within", duration, budgetedShapes.within))
+})
+
+const enabledKey = Config.withDefault(key("enabled", boolean), true)
+
+const delayKey = key("delay", duration)
+const quantileKey = key("quantile", number, share)
+
+/** A delay, or a quantile that it is: one of them must be there. */
+const delayOrQuantile = Config.orElseIf(Config.all({ delay: delayKey, q: optional(quantileKey) }), {
+  if: ConfigError.isMissingDataOnly,
+  orElse: () => Config.all({ delay: Config.succeed(undefined), q: quantileKey })
+})
+
 // --- options -------------------------------------------------------------------------------------------------------
 
 type Given<A> = { readonly [K in keyof A]?: Exclude<A[K], undefined> }
@@ -87,40 +122,66 @@ type Given<A> = { readonly [K in keyof A]?: Exclude<A[K], undefined> }
 const given = <A extends object>(record: A): Given<A> =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Given<A>
 
+const scheduleOf = (
+  q: number | undefined,
+  delay: Duration.Duration | undefined,
+  settings: QuantileOptions
+): HedgeSchedule => {
+  if (q === undefined) {
+    for (const [field, value] of Object.entries(settings))
+      refuse(field, value, "no value, unless there is a quantile")
+    return fixed(delay!)
+  }
+  if (delay !== undefined) refuse("delay", delay, "no value beside a quantile")
+  return quantile(q, settings)
+}
+
 const throttleOf = (settings: Settings): { readonly throttle?: HedgeThrottle } =>
   Object.keys(settings).length === 0 ? {} : { throttle: makeDefault(settings) }
 
-/** Nothing but a failure asks for a hedge, and that is refused. */
-const off = { schedule: onFailure, gates: [() => "Disabled"] }
+const disabled = { gates: [() => "Disabled"] }
 
-const keys = Config.all([
-  key("delay", duration),
-  policyKeys,
-  throttleKeys,
-  Config.withDefault(key("enabled", boolean), true)
-])
+/** What several options say together is refused by the one that is wrong beside the others. */
+const together = <A>(make: () => A): Either.Either<A, ConfigError.ConfigError> =>
+  refusableConfig(make, (field) => [field])
 
 const anyOptions: Config.Config<ConfigOptions> = Config.mapOrFail(
-  keys,
-  ([delay, settings, throttle, enabled]) =>
-    refusableConfig(
-      () => {
-        const options: ConfigOptions = {
-          schedule: fixed(delay),
-          ...given(settings),
-          ...throttleOf(given(throttle)),
-          ...(enabled ? {} : off)
-        }
-        // what two options say together
-        makePolicy(options)
-        return options
-      },
-      (field) => [field]
-    )
+  Config.all([delayOrQuantile, quantileKeys, policyKeys, throttleKeys, enabledKey]),
+  ([{ delay, q }, learning, settings, throttle, enabled]) =>
+    together(() => {
+      const schedule = scheduleOf(q, delay, given(learning))
+      const options: ConfigOptions = {
+        // off, nothing but a failure asks for a hedge, and that is refused
+        ...(enabled ? { schedule } : { schedule: onFailure, ...disabled }),
+        ...given(settings),
+        ...throttleOf(given(throttle))
+      }
+      makePolicy(options)
+      return options
+    })
 )
 
-export const options = (name?: string): Config.Config<ConfigOptions> =>
-  name === undefined ? anyOptions : Config.nested(anyOptions, check("name", name, shapes.name))
+const anyAdaptive: Config.Config<AdaptiveOptions> = Config.mapOrFail(
+  Config.all([budgetedKeys, policyKeys, enabledKey]),
+  ([{ extraLoad, ...learning }, settings, enabled]) =>
+    together(() => {
+      const options: AdaptiveOptions = {
+        extraLoad,
+        ...given(learning),
+        ...given(settings),
+        ...(enabled ? {} : disabled)
+      }
+      checkAdaptive(options)
+      return options
+    })
+)
+
+const under = <A>(config: Config.Config<A>, name: string | undefined): Config.Config<A> =>
+  name === undefined ? config : Config.nested(config, check("name", name, shapes.name))
+
+export const options = (name?: string): Config.Config<ConfigOptions> => under(anyOptions, name)
+
+export const adaptive = (name?: string): Config.Config<AdaptiveOptions> => under(anyAdaptive, name)
 
 export const policy = (name?: string): Config.Config<HedgePolicy<unknown, unknown, HedgeError>> =>
   Config.map(options(name), (options) => makePolicy(options))

@@ -1,14 +1,13 @@
 import { Config, type ConfigError, Context, type Duration, Effect, Layer } from "effect"
 import type { AdaptiveOptions, HedgePolicy, Options, Service, TagClass } from "../HedgePolicy.js"
-import { adaptive } from "./adaptivePolicy.js"
+import { adaptive, checkAdaptive } from "./adaptivePolicy.js"
 import { Unbound } from "./adaptiveSchedule.js"
 import { check, name, refusableConfig, type Shape } from "./check.js"
 import { type Losers, losersScoped } from "./losers.js"
-import { changed, checked, type EnginePolicy, fromInput, type Upstreams } from "./policy.js"
+import { changed, type EnginePolicy, fromInput, type Upstreams } from "./policy.js"
 import { provideSchedule } from "./schedule.js"
 
 type In = Duration.DurationInput
-type AnyServiceOptions = Options<unknown, unknown, never, In | undefined, In | undefined>
 
 /** The policy with what it needs taken from a context, so that a tag can hold it. */
 const closeOver = (self: EnginePolicy, context: Context.Context<unknown>, losers: Losers): EnginePolicy => {
@@ -53,7 +52,7 @@ const adaptiveLayer = <Self, Id extends string>(
   tag: TagClass<Self, Id>,
   options: AdaptiveOptions
 ): Layer.Layer<Self> => {
-  checked(adaptive(options).options)
+  checkAdaptive(options)
   return Layer.unwrapEffect(
     Effect.sync(() => {
       const made = adaptive(options)
@@ -64,14 +63,14 @@ const adaptiveLayer = <Self, Id extends string>(
 
 const aConfig: Shape = [Config.isConfig, "a Config, such as HedgeConfig.options() is"]
 
-const configLayer = <Self, Id extends string>(
-  tag: TagClass<Self, Id>,
-  config: Config.Config<AnyServiceOptions>
+const configLayer = <Self, Input>(
+  config: Config.Config<Input>,
+  toLayer: (input: Input) => Layer.Layer<Self>
 ): Layer.Layer<Self, ConfigError.ConfigError> =>
   Layer.unwrapEffect(
-    Effect.flatMap(check("config", config, aConfig), (options) =>
+    Effect.flatMap(check("config", config, aConfig), (input) =>
       refusableConfig(
-        () => layerOf(tag, options) as Layer.Layer<Self>,
+        () => toLayer(input),
         (field) => [field]
       )
     )
@@ -80,11 +79,14 @@ const configLayer = <Self, Id extends string>(
 export const Tag = <const Id extends string>(id: Id): (<Self>() => TagClass<Self, Id>) => {
   check("id", id, name)
   return <Self>(): TagClass<Self, Id> => {
-    const tag = Context.Tag(id)<Self, Service>()
+    const tag = Context.Tag(id)<Self, Service>() as unknown as TagClass<Self, Id>
+    const layer = (input: never) => layerOf(tag, input)
+    const layerAdaptive = (options: AdaptiveOptions) => adaptiveLayer(tag, options)
     return Object.assign(tag, {
-      layer: (input: never) => layerOf(tag as TagClass<Self, Id>, input),
-      layerConfig: (config: never) => configLayer(tag as TagClass<Self, Id>, config),
-      layerAdaptive: (options: AdaptiveOptions) => adaptiveLayer(tag as TagClass<Self, Id>, options)
+      layer,
+      layerConfig: (config: Config.Config<never>) => configLayer(config, layer as never),
+      layerAdaptive,
+      layerAdaptiveConfig: (config: Config.Config<AdaptiveOptions>) => configLayer(config, layerAdaptive)
     }) as never
   }
 }
