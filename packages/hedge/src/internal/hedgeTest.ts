@@ -3,6 +3,7 @@ import type { HedgeEvent } from "../HedgeEvent.js"
 import type { HedgePolicyError } from "../HedgePolicy.js"
 import type { Observation, Recorder, Script, ScriptedAttempt } from "../HedgeTest.js"
 import { Default, makeDefault, unlimited } from "../HedgeThrottle.js"
+import * as LatencyEstimator from "../LatencyEstimator.js"
 import {
   check,
   checkFields,
@@ -215,9 +216,19 @@ export const script = <A, E>(
 
 // --- surroundings --------------------------------------------------------------------------------------------------
 
-export const layer: Layer.Layer<Default> = Layer.sync(Default, makeDefault)
+type Isolated = Default | LatencyEstimator.Default
 
-export const layerUnlimited: Layer.Layer<Default> = Layer.succeed(Default, unlimited)
+const estimators = Layer.sync(LatencyEstimator.Default, LatencyEstimator.makeDefault)
+
+export const layer: Layer.Layer<Isolated> = Layer.merge(
+  Layer.sync(Default, () => makeDefault()),
+  estimators
+)
+
+export const layerUnlimited: Layer.Layer<Isolated> = Layer.merge(
+  Layer.succeed(Default, unlimited),
+  estimators
+)
 
 export const recordEvents: Effect.Effect<Recorder> = Effect.sync(() => {
   const events: Array<HedgeEvent> = []
