@@ -54,7 +54,7 @@ export interface LearningOptions {
    * enough to have seen the delay exceeded ten times, and at least 200.
    */
   readonly warmUp?: number
-  /** The delay until then. Default none: no hedge but after a failure. */
+  /** The delay until then, and while more than half of the primaries are cut off. Default none: no hedge but after a failure. */
   readonly meanwhile?: Duration.DurationInput
   /**
    * The share of calls in which no hedge is sent when it is due (`Holdout`), so that the tail that hedging hides stays in sight. Default:
@@ -92,7 +92,8 @@ export interface BudgetedOptions extends LearningOptions {
  * `HedgePolicy.inspect` says what it knows and does.
  *
  * Make it once, not in each call: what it learns belongs to the value, or to the layer of the policy. Combined with another schedule it goes on
- * to learn. Defaults: `min` 0, `max` none. Throws `HedgePolicyError` unless `q` lies between 0 and 1, and for other options that make no sense.
+ * to learn; of two that learn the one that is asked first in a call counts for both. Defaults: `min` 0, `max` none. Throws `HedgePolicyError` unless
+ * `q` lies between 0 and 1, and for other options that make no sense.
  *
  * @example
  * import { Effect } from "effect"

@@ -45,13 +45,14 @@ describe.each([
       { policy, headers: { number: "X-Attempt" } },
       "one of the options attempt, callId, deadline"
     ],
+    ["key", { policy, key: "route" }, "a function from a request to a string or an array of strings"],
     ["classify", { policy, classify: "Win" }, "a function from an Exit to a HedgeOutcome"],
     ["eligible", { policy, eligible: true }, "a function from a request to true or false"],
     ["replay", { policy, replay: true }, "a function from a request to the same request with its whole body"],
     [
       "replica",
       { policy, replica: "https://eu.example.com" },
-      "one of the options policy, eligible, idempotencyHeader, classify, replicas, credentials, replay, headers"
+      "one of the options policy, eligible, idempotencyHeader, classify, replicas, key, credentials, replay, headers"
     ],
     [
       "headers.callId",
@@ -89,6 +90,7 @@ describe.each([
       classify: HttpHedge.fromExit,
       replicas: ["https://eu.example.com", "http://127.0.0.1:8080/api/"],
       credentials: "omit",
+      key: HttpHedge.routeOf,
       replay: (request) => request,
       headers: { attempt: "X-Attempt", callId: "X-Call", deadline: "X-Time-Left" }
     }

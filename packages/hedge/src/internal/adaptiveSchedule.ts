@@ -44,6 +44,10 @@ export class Unbound implements Learning {
     return this.tunerIn(call.host.context, call.policy.maxAttempts).begin(call)
   }
 
+  forAttempts(): this {
+    return this
+  }
+
   /** For a layer, which has an estimator of its own unless the schedule names one. */
   bind(maxAttempts: number): Tuner {
     return this.tuner(this.spec.estimator ?? unsafeMake(), maxAttempts)
@@ -66,7 +70,9 @@ export class Unbound implements Learning {
       this.tuners.set(estimator, tuners)
     }
     const hedges = Math.min(this.spec.hedges, maxAttempts - 1)
-    tuners[hedges] ??= new Tuner(this.spec, estimator as Latencies, hedges)
+    tuners[hedges] ??= new Tuner(this.spec, estimator as Latencies, hedges, (maxAttempts) =>
+      this.tuner(estimator, maxAttempts)
+    )
     return tuners[hedges]
   }
 }

@@ -12,10 +12,11 @@ const host = { context: Context.empty(), live: false }
 
 class PolicyDecisions implements Decisions, Asker, CallFacts {
   readonly host = host
+  readonly attempts = []
   private readonly throttle: HedgeThrottle
   private readonly stagger: (asker: Asker) => number
   private adaptive: AdaptiveCall | undefined = undefined
-  private attempts = 1
+  private launched = 1
   private afterRefusal = false
 
   constructor(
@@ -36,7 +37,7 @@ class PolicyDecisions implements Decisions, Asker, CallFacts {
   }
 
   delay(): number {
-    if (this.attempts >= this.policy.maxAttempts) return Infinity
+    if (this.launched >= this.policy.maxAttempts) return Infinity
     const millis = this.stagger(this)
     return this.afterRefusal && !(millis > 0) ? Infinity : millis
   }
@@ -49,7 +50,7 @@ class PolicyDecisions implements Decisions, Asker, CallFacts {
 
   hedged(now: number, reason: LaunchReason): void {
     this.afterRefusal = false
-    this.attempts += 1
+    this.launched += 1
     this.adaptive?.onHedge(reason === "Stagger")
     this.throttle.take(now)
   }

@@ -195,9 +195,10 @@ export const modify: {
   checkFields("changes", changes, changeable)
   // none is what a policy says that has no deadline, and what may not be said without one
   const minTimeLeft = policy.minTimeLeftMillis > 0 ? policy.minTimeLeft : undefined
-  const { eligible, key, learning, losers, path } = policy
+  const { eligible, key, losers, path } = policy
   const upstreams = changes.throttle === undefined ? policy.upstreams : undefined
   const options = { ...policy, minTimeLeft, ...changes } as AnyOptions
+  const learning = policy.learning?.forAttempts(changes.maxAttempts ?? policy.maxAttempts)
   return changed(fromOptions(options), { eligible, key, learning, losers, path, upstreams })
 })
 
