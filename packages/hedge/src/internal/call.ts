@@ -11,7 +11,7 @@ import { addLoser, removeLoser } from "./losers.js"
 import { checkOutcome, fromExit, pushbackMillis, withSiblings } from "./outcome.js"
 import type { EnginePolicy } from "./policy.js"
 import { Reporter } from "./reporter.js"
-import { Alarm, afterPendingInput, flatExit, type Host } from "./runtime.js"
+import { Alarm, afterPendingInput, flatExit, type Host, listOf } from "./runtime.js"
 import type { Asker } from "./schedule.js"
 import { Stagger, type Step } from "./stagger.js"
 import { attemptContext, enclosingAttempt, listenersOf, restrictionOf, throttleOf } from "./surroundings.js"
@@ -275,7 +275,7 @@ export class Call implements Asker {
     const index = this.attempts.length
     const attempt = new Attempt(this.identity, index, now, enclosingAttempt(host.context))
     // an array of one takes a tenth of the space of an empty one that is pushed to
-    if (index === 0) this.attempts = [attempt]
+    if (index === 0) this.attempts = listOf(attempt)
     else (this.attempts as Array<Attempt>).push(attempt)
     this.launches += 1
     this.open += 1

@@ -101,27 +101,34 @@ export class Alarm {
 
 // --- the event loop's lateness (R11) ---------------------------------------------------------------------------------
 
+/** Where the platform knows of that, lets the process end although a timer is set. */
+const unref = (timer: unknown): void => {
+  ;(timer as { readonly unref?: () => void }).unref?.()
+}
+
 const beatMillis = 5
 const toleratedMillis = 3
 
 /**
  * Sums the time in which the event loop was stuck, so that nobody could have seen an answer. A beat every 5 ms is shared by all who
  * watch; what it is late by beyond 3 ms counts. A timer's own lateness says nothing: the loop may have been stuck in between.
+ *
+ * When nobody watches any more, the beat ends with its next; to stop and start a timer for each call costs more than all else here. It keeps no
+ * process alive.
  */
 class LoopMeter {
   private watchers = 0
   private stuck = 0
   private expected = 0
-  private timer: unknown = undefined
+  private beating = false
 
   watch(): void {
     this.watchers += 1
-    if (this.watchers === 1) this.expect()
+    if (!this.beating) this.expect()
   }
 
   unwatch(): void {
     this.watchers -= 1
-    if (this.watchers === 0) platform.clearTimeout(this.timer)
   }
 
   /** Grows while somebody watches; the beat that is due now is counted as far as it is late. */
@@ -131,12 +138,14 @@ class LoopMeter {
 
   private readonly beat = (): void => {
     this.stuck = this.stuckMillis(platform.performance.now())
-    this.expect()
+    this.beating = this.watchers > 0
+    if (this.beating) this.expect()
   }
 
   private expect(): void {
+    this.beating = true
     this.expected = platform.performance.now() + beatMillis
-    this.timer = platform.setTimeout(this.beat, beatMillis, undefined)
+    unref(platform.setTimeout(this.beat, beatMillis, undefined))
   }
 }
 
@@ -152,30 +161,72 @@ export const afterPendingInput = <A>(f: (a: A) => void, a: A): void => {
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 type AnyContext = Context.Context<never>
-type Stack = readonly [readonly [FiberId.Single, any], ...Array<readonly [FiberId.Single, any]>]
+/**
+ * An array that V8 does not give an allocation site. Those of literals which it sees survive in the first thousand calls are born old from then on,
+ * and keep what they hold from being collected young (`npm run bench`, rows "unhedged call").
+ */
+export const listOf = <A>(...elements: Array<A>): Array<A> => elements
 
-const refsWith = (
-  refs: FiberRefs.FiberRefs,
+type Entry = readonly [FiberId.Single, any]
+type Stack = readonly [Entry, ...Array<Entry>]
+
+const write = (
+  locals: Map<FiberRef.FiberRef<any>, Stack>,
+  ref: FiberRef.FiberRef<any>,
   author: FiberId.Single,
-  written: ReadonlyArray<readonly [FiberRef.FiberRef<any>, unknown]>
-): FiberRefs.FiberRefs => {
-  const locals = new Map(refs.locals)
-  for (const [ref, value] of written) {
-    const stack = locals.get(ref)
-    const own: Stack[0] = [author, value]
-    locals.set(ref, stack === undefined ? [own] : [own, ...stack])
-  }
-  return FiberRefs.unsafeMake(locals)
+  value: unknown
+): void => {
+  const stack = locals.get(ref)
+  const entry = listOf<unknown>(author, value) as unknown as Entry
+  locals.set(ref, (stack === undefined ? listOf(entry) : listOf(entry, ...stack)) as unknown as Stack)
 }
+
+type Task = () => void
+
+const mostDrains = 2048
+const resolved = Promise.resolve()
 
 /**
- * Effect's default scheduler, without the runner of its own that it would keep for each attempt in a WeakMap. Whatever is a key there outlives the
- * next collections of young objects, with all that hangs on it: under load that was half of what an unhedged call cost (`npm run bench`).
+ * What Effect's default scheduler does, for all attempts together: it runs tasks as a promise's callback, and lets the event loop turn after 2,048 in
+ * a row. The default one keeps a runner for each fiber in a WeakMap, whose keys outlive the next collections of young objects with all that hangs on
+ * them, and several arrays and closures for each task (`npm run bench`, rows "unhedged call").
  */
-const sharedRunner: Scheduler.Scheduler = {
-  shouldYield: (fiber) => Scheduler.defaultScheduler.shouldYield(fiber),
-  scheduleTask: (task, priority) => Scheduler.defaultScheduler.scheduleTask(task, priority)
+class AttemptScheduler implements Scheduler.Scheduler {
+  private tasks: Array<Task> | undefined = undefined
+  private draining = false
+  private drains = 0
+
+  shouldYield(fiber: AnyFiber): number | false {
+    return Scheduler.defaultScheduler.shouldYield(fiber)
+  }
+
+  scheduleTask(task: Task, priority: number): void {
+    if (priority !== 0) Scheduler.defaultScheduler.scheduleTask(task, priority)
+    else if (this.tasks !== undefined) this.tasks.push(task)
+    else {
+      this.tasks = listOf(task)
+      if (!this.draining) this.drainSoon()
+    }
+  }
+
+  private drainSoon(): void {
+    this.draining = true
+    if (this.drains < mostDrains) resolved.then(this.drain)
+    else platform.setTimeout(this.drain, 0, undefined)
+  }
+
+  private readonly drain = (): void => {
+    const tasks = this.tasks!
+    this.tasks = undefined
+    this.drains = this.drains < mostDrains ? this.drains + 1 : 0
+    for (const task of tasks) task()
+    if (this.tasks !== undefined) return this.drainSoon()
+    this.draining = false
+    this.drains = 0
+  }
 }
+
+const attemptScheduler = new AttemptScheduler()
 
 /** The log annotation of attempts 1, 2, … */
 const attemptAnnotation = "hedge.attempt"
@@ -231,15 +282,22 @@ export class Host {
    * interruption swallows a late success.)
    */
   attemptRefs(context: AnyContext, index: number): FiberRefs.FiberRefs {
-    const written: Array<readonly [FiberRef.FiberRef<any>, unknown]> = [[FiberRef.currentContext, context]]
+    const locals = new Map(this.refs.locals)
+    const author = this.fiber.id()
+    write(locals, FiberRef.currentContext, author, context)
     if (FiberRefs.getOrDefault(this.refs, FiberRef.currentScheduler) === Scheduler.defaultScheduler) {
-      written.push([FiberRef.currentScheduler, sharedRunner])
+      write(locals, FiberRef.currentScheduler, author, attemptScheduler)
     }
     if (index > 0) {
       const annotations = FiberRefs.getOrDefault(this.refs, FiberRef.currentLogAnnotations)
-      written.push([FiberRef.currentLogAnnotations, HashMap.set(annotations, attemptAnnotation, index)])
+      write(
+        locals,
+        FiberRef.currentLogAnnotations,
+        author,
+        HashMap.set(annotations, attemptAnnotation, index)
+      )
     }
-    return refsWith(this.refs, this.fiber.id(), written)
+    return FiberRefs.unsafeMake(locals)
   }
 
   /** Starts a fiber, which runs at once up to its first wait, unless fibers start one another too deeply. */

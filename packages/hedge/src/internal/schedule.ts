@@ -5,6 +5,7 @@ import { checkDuration } from "./check.js"
 
 const StaggerId = "~effect-hedge/Stagger"
 const LearningId = "~effect-hedge/Learning"
+const AskerId = Symbol.for("~effect-hedge/Asker")
 
 /** The call that asks. */
 export interface Asker {
@@ -12,8 +13,12 @@ export interface Asker {
   readonly learn: (learning: Learning) => AdaptiveCall
 }
 
-/** Who asks with a state. A schedule that is combined with others is given the state alone. */
-export const askers = new WeakMap<HedgeState, Asker>()
+/** A state that tells who asks with it: a schedule that is combined with others is given nothing else. */
+export interface AskingState extends HedgeState {
+  readonly [AskerId]?: Asker
+}
+
+export const asking = (state: HedgeState, asker: Asker): AskingState => ({ ...state, [AskerId]: asker })
 
 /** A schedule that also answers without an effect: the delay after a launch, in milliseconds. */
 interface Stagger extends HedgeSchedule {
@@ -33,8 +38,8 @@ export const learningOf = (schedule: AnySchedule): Learning | undefined =>
 const make = (delay: (asker: Asker | undefined) => number): HedgeSchedule => {
   const schedule = Schedule.makeWithState(
     undefined,
-    (now: number, hedgeState: HedgeState, state: undefined) => {
-      const millis = delay(askers.get(hedgeState))
+    (now: number, hedgeState: AskingState, state: undefined) => {
+      const millis = delay(hedgeState[AskerId])
       return Effect.succeed([
         state,
         Duration.millis(millis),

@@ -2,10 +2,12 @@
  * A shorter way to a new fiber than `Runtime.runFork`, which copies the FiberRefs twice and forks each of them. It reaches into the class of
  * Effect's fibers, so it is tried out once before it is used; where it does not work, or a supervisor wants to know of every fiber, the public way
  * is taken. It makes an unhedged call about a third cheaper (`npm run bench`, rows "unhedged call").
+ *
+ * `Fiber.roots` does not list fibers that were started so: to be put into that set and taken out again is what a fiber pays for that nobody
+ * waits for, and the set's tables, once they are old, keep what was in them.
  */
 import { Effect, type Exit, type Fiber, FiberId, FiberRefs, RuntimeFlags, Supervisor } from "effect"
 import { identity } from "effect/Function"
-import { globalValue } from "effect/GlobalValue"
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 
@@ -22,10 +24,6 @@ type FiberClass = new (
   flags: RuntimeFlags.RuntimeFlags
 ) => Internals
 
-interface RootScope {
-  readonly add: (flags: RuntimeFlags.RuntimeFlags, fiber: AnyFiber) => void
-}
-
 /** Whether a child starts with the very value of its parent. A patch that is empty has the tag `Empty`, or, of runtime flags, is 0. */
 const forksToItself = (fork: unknown): boolean =>
   fork === identity ||
@@ -33,10 +31,7 @@ const forksToItself = (fork: unknown): boolean =>
   (typeof fork === "object" && fork !== null && "_tag" in fork && fork._tag === "Empty")
 
 export class Shortcut {
-  constructor(
-    readonly fiberClass: FiberClass,
-    private readonly roots: RootScope
-  ) {}
+  constructor(readonly fiberClass: FiberClass) {}
 
   refsOf(fiber: AnyFiber): FiberRefs.FiberRefs {
     return (fiber as Internals)._fiberRefs
@@ -50,7 +45,6 @@ export class Shortcut {
   ): Fiber.RuntimeFiber<A, E> {
     const id = FiberId.unsafeMake()
     const fiber = new this.fiberClass(id, forked(refs, id), flags)
-    this.roots.add(flags, fiber)
     if (immediate) fiber.start(effect)
     else fiber.resume(effect)
     return fiber
@@ -67,16 +61,14 @@ const forked = (refs: FiberRefs.FiberRefs, child: FiberId.Runtime): FiberRefs.Fi
 
 /** Starts a fiber the short way and sees whether it does what it should. */
 const tryOut = (fiber: AnyFiber): Shortcut | undefined => {
-  const roots = globalValue(Symbol.for("effect/FiberScope/Global"), (): RootScope | undefined => undefined)
-  if (typeof roots?.add !== "function") return undefined
   try {
-    const shortcut = new Shortcut(fiber.constructor as FiberClass, roots)
+    const shortcut = new Shortcut(fiber.constructor as FiberClass)
     const flags = RuntimeFlags.make(RuntimeFlags.Interruption, RuntimeFlags.CooperativeYielding)
-    const answer = Effect.map(Effect.fiberId, () => roots)
+    const answer = Effect.map(Effect.fiberId, () => shortcut)
     const exit: Exit.Exit<unknown> | null = shortcut
       .start(answer, shortcut.refsOf(fiber), flags, true)
       .unsafePoll()
-    return exit?._tag === "Success" && exit.value === roots ? shortcut : undefined
+    return exit?._tag === "Success" && exit.value === shortcut ? shortcut : undefined
   } catch {
     return undefined
   }

@@ -1,7 +1,7 @@
 import { type Effect, type Exit, type Fiber, ScheduleDecision, ScheduleIntervals } from "effect"
 import type { Call } from "./call.js"
 import { longestTimer, loopMeter } from "./runtime.js"
-import { askers, staggerOf } from "./schedule.js"
+import { asking, staggerOf } from "./schedule.js"
 
 /**
  * Where a stagger stands.
@@ -51,8 +51,7 @@ export class Stagger {
     const wall = call.host.clock.unsafeCurrentTimeMillis()
     if (this.steps++ === 0) this.scheduleState = schedule.initial
     this.state = "Stepping"
-    const state = call.stateOf(now)
-    askers.set(state, call)
+    const state = asking(call.stateOf(now), call)
     const step = schedule.step(wall, state, this.scheduleState) as Effect.Effect<Step>
     const stepper = call.host.start(step)
     this.stepper = stepper
