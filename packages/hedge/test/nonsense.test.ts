@@ -81,6 +81,11 @@ const positional: ReadonlyArray<
   ["Hedge.hedgeScoped, policy", (value) => Hedge.hedgeScoped(Effect.void, value), none],
   ["Hedge.withPolicy, effect", (value) => Hedge.withPolicy(value), none],
   ["Hedge.withPolicy, effect of a tag", (value) => Hedge.withPolicy(Mine)(value), none],
+  [
+    "Hedge.withPolicy, what its tag holds",
+    (value) => Effect.provideService(Hedge.withPolicy(Mine)(Effect.void), Mine, value),
+    none
+  ],
   ["Hedge.withoutHedging, effect", (value) => Hedge.withoutHedging(value), none],
   ["HedgePolicy.make", (value) => HedgePolicy.make(value), none],
   ["HedgePolicy.modify, policy", (value) => HedgePolicy.modify(value, {}), none],

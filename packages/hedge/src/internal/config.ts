@@ -66,42 +66,45 @@ const optional = <A>(config: Config.Config<A>): Config.Config<A | undefined> =>
     orElse: () => Config.succeed(undefined)
   })
 
+const optionalKey = <A>(name: string, read: Read<A>, shape?: Shape): Config.Config<A | undefined> =>
+  optional(key(name, read, shape))
+
 const policyKeys = Config.all({
-  name: optional(key("name", text, shapes.name)),
-  maxAttempts: optional(key("maxAttempts", number, shapes.maxAttempts)),
-  deadline: optional(key("deadline", duration, shapes.deadline)),
-  attemptTimeout: optional(key("attemptTimeout", duration, shapes.attemptTimeout)),
-  minTimeLeft: optional(key("minTimeLeft", duration)),
-  maxPushback: optional(key("maxPushback", duration)),
-  target: optional(key("target", text as Read<"any" | "idle">, shapes.target)),
-  awaitLosers: optional(key("awaitLosers", boolean)),
-  loserGrace: optional(key("loserGrace", duration))
+  name: optionalKey("name", text, shapes.name),
+  maxAttempts: optionalKey("maxAttempts", number, shapes.maxAttempts),
+  deadline: optionalKey("deadline", duration, shapes.deadline),
+  attemptTimeout: optionalKey("attemptTimeout", duration, shapes.attemptTimeout),
+  minTimeLeft: optionalKey("minTimeLeft", duration),
+  maxPushback: optionalKey("maxPushback", duration),
+  target: optionalKey("target", text as Read<"any" | "idle">, shapes.target),
+  awaitLosers: optionalKey("awaitLosers", boolean),
+  loserGrace: optionalKey("loserGrace", duration)
 })
 
 const throttleKeys = Config.all({
-  extraLoad: optional(key("extraLoad", number, settingShapes.extraLoad)),
-  burst: optional(key("burst", number, settingShapes.burst)),
-  maxTokens: optional(key("maxTokens", number, settingShapes.maxTokens)),
-  tokenRatio: optional(key("tokenRatio", number, settingShapes.tokenRatio))
+  extraLoad: optionalKey("extraLoad", number, settingShapes.extraLoad),
+  burst: optionalKey("burst", number, settingShapes.burst),
+  maxTokens: optionalKey("maxTokens", number, settingShapes.maxTokens),
+  tokenRatio: optionalKey("tokenRatio", number, settingShapes.tokenRatio)
 })
 
 const learningKeys = {
-  warmUp: optional(key("warmUp", number, quantileShapes.warmUp)),
-  meanwhile: optional(key("meanwhile", duration)),
-  holdout: optional(key("holdout", number, quantileShapes.holdout))
+  warmUp: optionalKey("warmUp", number, quantileShapes.warmUp),
+  meanwhile: optionalKey("meanwhile", duration),
+  holdout: optionalKey("holdout", number, quantileShapes.holdout)
 }
 
 const quantileKeys = Config.all({
   ...learningKeys,
-  min: optional(key("min", duration)),
-  max: optional(key("max", duration))
+  min: optionalKey("min", duration),
+  max: optionalKey("max", duration)
 })
 
 const budgetedKeys = Config.all({
   ...learningKeys,
   extraLoad: key("extraLoad", number, budgetedShapes.extraLoad),
-  objective: optional(key("objective", number, budgetedShapes.objective)),
-  within: optional(key("within", duration, budgetedShapes.within))
+  objective: optionalKey("objective", number, budgetedShapes.objective),
+  within: optionalKey("within", duration, budgetedShapes.within)
 })
 
 const enabledKey = Config.withDefault(key("enabled", boolean), true)

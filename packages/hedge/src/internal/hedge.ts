@@ -3,7 +3,7 @@ import type { HedgeAttempt } from "../HedgeAttempt.js"
 import { DefaultPolicy, type Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"
 import { aFunction, check, effect } from "./check.js"
-import { type EnginePolicy, fromInput } from "./policy.js"
+import { checkPolicy, type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
 import { Hedging } from "./surroundings.js"
 import type { Task } from "./task.js"
@@ -88,7 +88,7 @@ export const hedgeScoped = combinator((effect: AnyEffect) => scopedTask(checkEff
 const withTag =
   (tag: Context.Tag<never, Service>) =>
   (effect: AnyEffect): AnyEffect =>
-    run((context) => Context.unsafeGet(context, tag) as unknown as EnginePolicy, {
+    run((context) => checkPolicy(Context.unsafeGet(context, tag)), {
       attempt: same(checkEffect(effect))
     })
 
