@@ -52,6 +52,7 @@ import type { HedgeThrottle } from "./HedgeThrottle.js"
 import * as internalDecisions from "./internal/decisions.js"
 import * as internalInspect from "./internal/inspect.js"
 import * as internal from "./internal/policy.js"
+import * as internalLayer from "./internal/policyLayer.js"
 import type { Key } from "./LatencyEstimator.js"
 
 /** Identifies a policy. */
@@ -150,6 +151,10 @@ export interface HedgePolicy<in A = unknown, in E = unknown, out EX = never, out
   readonly loserGrace: Duration.Duration
   /** False for a policy made by {@link ineligible}: its calls send one attempt. */
   readonly eligible: boolean
+  /** Whether its schedule learns, or may: one of one's own can be made of one that does. Only then does a {@link keyed} policy differ. */
+  readonly learns: boolean
+  /** What its calls are told apart by; see {@link keyed}. */
+  readonly key: Key | undefined
 }
 
 /**
@@ -186,7 +191,8 @@ export const ineligible: <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgeP
 /**
  * The same policy for calls of a key, such as a route, or of several parts of which each stands under those before it. What a schedule that
  * learns knows of latencies it knows by key; and a policy of {@link layerAdaptive} that names no throttle has one for each first part, which is
- * the upstream then. A key that is new goes by what is known of the one that it stands under. The 256 keys that were used last are kept.
+ * the upstream then. A key that is new goes by what is known of the one that it stands under. The 256 keys that were used last are kept. A policy
+ * that does not learn stays as it is. Throws {@link HedgePolicyError} for a key that is neither a text nor an array of texts.
  *
  * @example
  * import { Effect } from "effect"
@@ -232,6 +238,10 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
    * its throttle, are the layer's. {@link inspect} says what it knows. Throws {@link HedgePolicyError} for bad options.
    */
   readonly layerAdaptive: (options: AdaptiveOptions) => Layer.Layer<Self>
+  /** Like `layerAdaptive`, from a `Config` (see `HedgeConfig.adaptive`); options that make no sense fail with `ConfigError`. */
+  readonly layerAdaptiveConfig: (
+    config: Config.Config<AdaptiveOptions>
+  ) => Layer.Layer<Self, ConfigError.ConfigError>
 }
 
 /**
@@ -246,7 +256,7 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
  * export const search = Effect.succeed(["a"]).pipe(Hedge.withPolicy(SearchPolicy))
  * export const SearchPolicyLive = SearchPolicy.layer({ schedule: HedgeSchedule.fixed("20 millis") })
  */
-export const Tag: <const Id extends string>(id: Id) => <Self>() => TagClass<Self, Id> = internal.Tag
+export const Tag: <const Id extends string>(id: Id) => <Self>() => TagClass<Self, Id> = internalLayer.Tag
 
 /** The tag that `Hedge.withPolicy` and `HttpHedge.withHedge` use when they are given none. */
 export class DefaultPolicy extends Tag("effect-hedge/HedgePolicy")<DefaultPolicy>() {}
@@ -260,8 +270,11 @@ export const layerConfig: typeof DefaultPolicy.layerConfig = DefaultPolicy.layer
 /** `DefaultPolicy.layerAdaptive`. */
 export const layerAdaptive: typeof DefaultPolicy.layerAdaptive = DefaultPolicy.layerAdaptive
 
+/** `DefaultPolicy.layerAdaptiveConfig`. */
+export const layerAdaptiveConfig: typeof DefaultPolicy.layerAdaptiveConfig = DefaultPolicy.layerAdaptiveConfig
+
 /**
- * What suspends hedging: the primary's median is more than twice what is usual; hedges win less than half as often as they would if copies were
+ * What suspends hedging: the primary's median is more than twice what is usual; hedges win less than a third as often as they would if copies were
  * independent; the upstream has pushed back. The first two last for one window of 10,000 samples or 60 seconds, the third for as long as it says.
  */
 export type Guard = "MedianGrowth" | "Efficacy" | "Pushback"
@@ -302,8 +315,8 @@ export interface Estimate {
 }
 
 /**
- * What a policy knows and does whose schedule learns, of all its calls or of those of a key; none for any other policy. It works out estimates
- * anew: ask now and then, not in each call.
+ * What a policy knows and does whose schedule learns, of all its calls or of those of a key; none for any other policy. Of a key that is not kept
+ * it is what is known of the one that it stands under. It works out estimates anew: ask now and then, not in each call.
  *
  * @example
  * import { Effect } from "effect"
@@ -315,6 +328,23 @@ export const inspect: (
   policy: HedgePolicy<never, never, unknown, unknown>,
   key?: Key
 ) => Effect.Effect<Option.Option<Inspection>> = internalInspect.inspect
+
+/**
+ * The keys that are kept of a policy whose schedule learns, as {@link inspect} takes them, from the one that was not used for longest to the one
+ * that was used last. Those that others stand under are among them.
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { HedgePolicy } from "effect-hedge"
+ *
+ * export const report = Effect.gen(function* () {
+ *   const policy = yield* HedgePolicy.DefaultPolicy
+ *   return yield* Effect.forEach(yield* HedgePolicy.keys(policy), (key) => HedgePolicy.inspect(policy, key))
+ * })
+ */
+export const keys: (
+  policy: HedgePolicy<never, never, unknown, unknown>
+) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>>> = internalInspect.keys
 
 /**
  * What a policy decides in one call, without the call: for a simulation, whose time is a number of milliseconds. Its schedule, its throttle, and

@@ -54,7 +54,7 @@ export interface LearningOptions {
    * enough to have seen the delay exceeded ten times, and at least 200.
    */
   readonly warmUp?: number
-  /** The delay until then. Default none: no hedge but after a failure. */
+  /** The delay until then, and while more than half of the primaries are cut off. Default none: no hedge but after a failure. */
   readonly meanwhile?: Duration.DurationInput
   /**
    * The share of calls in which no hedge is sent when it is due (`Holdout`), so that the tail that hedging hides stays in sight. Default:
@@ -88,11 +88,12 @@ export interface BudgetedOptions extends LearningOptions {
  *
  * A schedule that learns, as this one and {@link budgeted} do, records the primary of each call (see `LatencyEstimator`), looks at the
  * distribution anew every second or when a tenth of it is new, and suspends itself (`Suspended`) when hedging would harm: when the median has
- * grown past twice what is usual, when an upstream pushes back, and when hedges win less than half as often as independent copies would.
+ * grown past twice what is usual, when an upstream pushes back, and when hedges win less than a third as often as independent copies would.
  * `HedgePolicy.inspect` says what it knows and does.
  *
  * Make it once, not in each call: what it learns belongs to the value, or to the layer of the policy. Combined with another schedule it goes on
- * to learn. Defaults: `min` 0, `max` none. Throws `HedgePolicyError` unless `q` lies between 0 and 1, and for other options that make no sense.
+ * to learn; of two that learn the one that is asked first in a call counts for both. Defaults: `min` 0, `max` none. Throws `HedgePolicyError` unless
+ * `q` lies between 0 and 1, and for other options that make no sense.
  *
  * @example
  * import { Effect } from "effect"
@@ -130,9 +131,14 @@ export interface Solution {
   readonly neededExtraLoad: number | undefined
 }
 
+/** The options of {@link solve}: those of {@link BudgetedOptions} that change what is best. */
+export interface SolveOptions extends Pick<BudgetedOptions, "extraLoad" | "objective" | "within"> {
+  /** 2 or 3. Default 2, and 3 from an objective of 0.999 on. */
+  readonly maxAttempts?: number
+}
+
 /**
- * What {@link budgeted} would do with a distribution, if copies are independent. Defaults: `objective` 0.99, `maxAttempts` 2, and 3 from an
- * objective of 0.999 on. Throws `HedgePolicyError` for options that make no sense.
+ * What {@link budgeted} would do with a distribution, if copies are independent. Throws `HedgePolicyError` for options that make no sense.
  *
  * @example
  * import { HedgeSchedule, LatencyEstimator } from "effect-hedge"
@@ -140,12 +146,4 @@ export interface Solution {
  * export const whatItBuys = (latencies: ReadonlyArray<number>) =>
  *   HedgeSchedule.solve(LatencyEstimator.fromSamples(latencies), { extraLoad: 0.05 }).quantile(0.99)
  */
-export const solve: (
-  distribution: Distribution,
-  options: {
-    readonly extraLoad: number
-    readonly objective?: number
-    readonly within?: Duration.DurationInput
-    readonly maxAttempts?: number
-  }
-) => Solution = adaptive.solve
+export const solve: (distribution: Distribution, options: SolveOptions) => Solution = adaptive.solve

@@ -5,7 +5,8 @@
  *   interrupted; it counts what happened to them.
  * - An attempt answers one nanosecond before its time, so that of an answer and a timer that are due together the answer goes first, whatever
  *   the order in which `TestClock` wakes them.
- * - Policies that name no throttle share one per process: provide {@link layer} to each test, or one test's hedges are refused to the next.
+ * - Policies that name no throttle share one per process, and what a schedule learns outside a layer is the process's, too: provide
+ *   {@link layer} to each test, or one test's hedges are refused to the next.
  *
  * @example
  * import { Effect, Fiber, TestClock, TestContext } from "effect"
@@ -31,6 +32,7 @@ import type { HedgeEvent, Listeners } from "./HedgeEvent.js"
 import type { HedgePolicyError } from "./HedgePolicy.js"
 import type { Default } from "./HedgeThrottle.js"
 import * as internal from "./internal/hedgeTest.js"
+import type { Default as Estimators } from "./LatencyEstimator.js"
 
 type In = Duration.DurationInput
 
@@ -153,13 +155,14 @@ export const script: <A = never, E = never>(
 ) => Effect.Effect<Script<A, E>, HedgePolicyError> = internal.script
 
 /**
- * Gives a test a throttle of its own: a fresh one, made by `HedgeThrottle.makeDefault`, in the place of the process-wide
- * `HedgeThrottle.Default`.
+ * Gives a test what is one for the process otherwise: a throttle, made by `HedgeThrottle.makeDefault`, in the place of `HedgeThrottle.Default`, and
+ * what schedules have learned that are in no layer, none yet, in the place of `LatencyEstimator.Default`. Two tests that are given it share
+ * nothing but what they share themselves: a throttle or an estimator that is named, a layer that is built for both.
  */
-export const layer: Layer.Layer<Default> = internal.layer
+export const layer: Layer.Layer<Default | Estimators> = internal.layer
 
 /** Like {@link layer}, with a throttle that refuses nothing: for tests that are about something else. */
-export const layerUnlimited: Layer.Layer<Default> = internal.layerUnlimited
+export const layerUnlimited: Layer.Layer<Default | Estimators> = internal.layerUnlimited
 
 /** A listener that keeps every event it is told of. */
 export interface Recorder {

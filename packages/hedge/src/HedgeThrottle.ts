@@ -104,22 +104,52 @@ export const all: (...throttles: ReadonlyArray<HedgeThrottle>) => HedgeThrottle 
 /** Refuses nothing. For tests, and for upstreams that cannot be overloaded. */
 export const unlimited: HedgeThrottle = internal.unlimited
 
+/** The settings of a throttle like {@link Default}. */
+export interface Settings {
+  /** What a call earns: hedges per call, above 0. Default 0.2. */
+  readonly extraLoad?: number
+  /** The hedges that the budget starts with, at least 0. Default 10. */
+  readonly burst?: number
+  /** The size of the token bucket: above 0, at most 1,000. Default 100. */
+  readonly maxTokens?: number
+  /** What a success gives back to the bucket: at least 0.001. Default 0.1. */
+  readonly tokenRatio?: number
+}
+
 /**
- * A fresh throttle as {@link Default} holds one: `all(loadBudget({ extraLoad: 0.2, burst: 10 }), tokenBucket({ maxTokens:
- * 100, tokenRatio: 0.1 }))`.
+ * A fresh throttle as {@link Default} holds one, some of its settings replaced: `all(loadBudget({ extraLoad: 0.2, burst: 10 }), tokenBucket({
+ * maxTokens: 100, tokenRatio: 0.1 }))`. Throws `HedgePolicyError` for settings that make no sense.
  */
-export const makeDefault: () => HedgeThrottle = internal.makeDefault
+export const makeDefault: (settings?: Settings) => HedgeThrottle = internal.makeDefault
+
+/**
+ * A throttle for each upstream, so that one that is out takes nothing from another: made when it is first asked for. The 256 that were asked for
+ * last are kept. Throws `HedgePolicyError` if `make` is no function, for an upstream that is no text, and if what is made is no throttle.
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { Hedge, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+ *
+ * const throttleOf = HedgeThrottle.perUpstream(() => HedgeThrottle.loadBudget({ extraLoad: 0.05 }))
+ * export const read = (shard: string) =>
+ *   Effect.succeed([shard]).pipe(
+ *     Hedge.hedge({ schedule: HedgeSchedule.fixed("20 millis"), throttle: throttleOf(shard) })
+ *   )
+ */
+export const perUpstream: (make: () => HedgeThrottle) => (upstream: string) => HedgeThrottle =
+  internal.perUpstream
 
 /**
  * The throttle of policies that name none: one per process, made by {@link makeDefault}. Replace it with
  * `Effect.provideService` or a `Layer`.
  */
 export class Default extends Context.Reference<Default>()("effect-hedge/HedgeThrottle/Default", {
-  defaultValue: internal.makeDefault
+  defaultValue: () => internal.makeDefault()
 }) {}
 
 /**
- * Takes a token for something that is not a hedge, a retry for example, and says whether there was one.
+ * An effect that takes a token for something that is not a hedge, a retry for example, and yields whether there was one. Throws
+ * `HedgePolicyError` for what is no throttle.
  *
  * Let a schedule ask, after `recurs`, as here: it then asks for retries that are made. The `while` option of `Effect.retry` beside `times`
  * would be charged once more for each call that gives up. A cap such as {@link concurrency} counts hedges only.
@@ -135,4 +165,4 @@ export class Default extends Context.Reference<Default>()("effect-hedge/HedgeThr
  *   Schedule.recurs(2).pipe(Schedule.whileInputEffect(() => HedgeThrottle.take(budget)))
  * )
  */
-export const take: (throttle: HedgeThrottle) => Effect.Effect<boolean> = internal.takeEffect
+export const take: (throttle: HedgeThrottle) => Effect.Effect<boolean> = internal.take

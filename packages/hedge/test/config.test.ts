@@ -3,11 +3,13 @@ import {
   type Config,
   ConfigError,
   ConfigProvider,
+  Context,
   Duration,
   Effect,
   Exit,
   Fiber,
   Layer,
+  Option,
   TestClock
 } from "effect"
 import { Hedge, HedgeConfig, HedgePolicy } from "effect-hedge"
@@ -279,7 +281,7 @@ describe("HedgeConfig", () => {
         { enabled: "maybe" },
         'enabled: enabled is "maybe"; allowed is true, yes, on or 1, or false, no, off or 0'
       ],
-      ["an empty name", { name: " " }, 'name: name is ""; allowed is a text that is not empty'],
+      ["an empty name", { name: " " }, 'name: name is ""; allowed is a string that is not empty'],
       [
         "a budget of nothing",
         { extraLoad: "0" },
@@ -310,6 +312,7 @@ describe("HedgeConfig", () => {
           all.map((text) => text.slice(0, text.indexOf(":"))),
           [
             "MissingData hedge.delay",
+            "MissingData hedge.quantile",
             "InvalidData hedge.maxAttempts",
             "InvalidData hedge.deadline",
             "InvalidData hedge.burst"
@@ -342,4 +345,183 @@ describe("HedgeConfig", () => {
       })
     )
   })
+})
+
+describe("HedgeConfig of a policy that learns", () => {
+  const adaptiveOf = (settings: Settings) =>
+    load(HedgeConfig.adaptive("hedge"), fromSettings(under("hedge", settings)))
+
+  const adaptiveRefusals = (settings: Settings) =>
+    adaptiveOf(settings).pipe(
+      Effect.flip,
+      Effect.map(texts),
+      Effect.orElseSucceed(() => [])
+    )
+
+  it.effect("reads a quantile with its bounds instead of a delay", () =>
+    Effect.gen(function* () {
+      const policy = yield* policyOf({
+        quantile: "0.5",
+        min: "20 millis",
+        max: "1 second",
+        warmUp: "1",
+        holdout: "0",
+        meanwhile: "300 millis",
+        target: "any"
+      })
+      const startsOf = Effect.gen(function* () {
+        const script = yield* HedgeTest.script([{ never: true }], { repeat: true })
+        const call = yield* Effect.fork(Hedge.hedge(script.effect, policy))
+        yield* TestClock.adjust("1 minute")
+        yield* Fiber.interrupt(call)
+        return (yield* script.observed).startedAt
+      })
+      assert.deepStrictEqual(yield* startsOf, [0, 300])
+      yield* Hedge.hedge(Effect.void, policy)
+      assert.deepStrictEqual(yield* startsOf, [0, 20])
+    }).pipe(Effect.provide(HedgeTest.layer))
+  )
+
+  it.effect("needs no more than an extra load", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* adaptiveOf({ extraLoad: "0.05" }), { extraLoad: 0.05 })
+    })
+  )
+
+  it.effect("reads every option", () =>
+    Effect.gen(function* () {
+      const { deadline, meanwhile, within, ...rest } = yield* adaptiveOf({
+        extraLoad: "0.05",
+        objective: "0.999",
+        within: "80 millis",
+        warmUp: "500",
+        meanwhile: "1 second",
+        holdout: "0.02",
+        maxAttempts: "3",
+        deadline: "2 seconds",
+        target: "idle",
+        name: "quotes"
+      })
+      assert.deepStrictEqual(rest, {
+        extraLoad: 0.05,
+        objective: 0.999,
+        warmUp: 500,
+        holdout: 0.02,
+        maxAttempts: 3,
+        target: "idle",
+        name: "quotes"
+      })
+      assert.deepStrictEqual([deadline!, meanwhile!, within!].map(Duration.toMillis), [2_000, 1_000, 80])
+    })
+  )
+
+  it.effect("provides a policy layer that learns", () =>
+    Effect.gen(function* () {
+      const settings = fromSettings({ "hedge.extraLoad": "0.05", "hedge.objective": "0.999" })
+      const policy = yield* Effect.provide(
+        HedgePolicy.DefaultPolicy,
+        HedgePolicy.layerAdaptiveConfig(HedgeConfig.adaptive("hedge")).pipe(
+          Layer.provide(Layer.setConfigProvider(settings))
+        )
+      )
+      assert.strictEqual(policy.maxAttempts, 3)
+      const { extraLoad, objective, status } = Option.getOrThrow(yield* HedgePolicy.inspect(policy))
+      assert.deepStrictEqual(
+        { extraLoad, objective, status },
+        { extraLoad: 0.05, objective: 0.999, status: "WarmUp" }
+      )
+    })
+  )
+
+  const share = "allowed is a number between 0 and 1, such as 0.99"
+  const cases: ReadonlyArray<readonly [what: string, settings: Settings, refusal: string]> = [
+    ["a quantile of 1", { quantile: "1" }, `quantile: quantile is 1; ${share}`],
+    [
+      "a quantile beside a delay",
+      { delay, quantile: "0.95" },
+      "delay: delay is 80ms; allowed is no value beside a quantile"
+    ],
+    [
+      "a bound without a quantile",
+      { delay, min: "5 millis" },
+      "min: min is 5ms; allowed is no value, unless there is a quantile"
+    ],
+    [
+      "bounds that leave nothing between them",
+      { quantile: "0.95", min: "5 millis", max: "1 millis" },
+      "max: max is 1ms; allowed is a duration that is not shorter than min"
+    ],
+    [
+      "a target that there is not",
+      { delay, target: "busy" },
+      'target: target is "busy"; allowed is "any" or "idle"'
+    ]
+  ]
+
+  it.effect.each(cases)("refuses %s", ([, settings, refusal]) =>
+    Effect.gen(function* () {
+      const all = yield* refusals(settings)
+      assert.include(all, `InvalidData hedge.${refusal}`)
+    })
+  )
+
+  const adaptiveCases: ReadonlyArray<readonly [what: string, settings: Settings, refusal: string]> = [
+    [
+      "an extra load of more than one hedge a call",
+      { extraLoad: "1.5" },
+      "extraLoad: extraLoad is 1.5; allowed is a number above 0 and at most 1, such as 0.1 for at most 10 % more requests"
+    ],
+    ["an objective of 1", { objective: "1" }, `objective: objective is 1; ${share}`],
+    ["no warm-up", { warmUp: "0" }, "warmUp: warmUp is 0; allowed is a whole number from 1 to 10000"],
+    ["a holdout of all", { holdout: "1" }, "holdout: holdout is 1; allowed is a share from 0 to less than 1"],
+    [
+      "a time to keep that is none",
+      { within: "0 millis" },
+      'within: within is 0; allowed is a duration longer than zero, such as 80, "80 millis" or Duration.millis(80)'
+    ],
+    [
+      "a time to be left without a deadline",
+      { minTimeLeft: "50 millis" },
+      "minTimeLeft: minTimeLeft is 50ms; allowed is no value, unless there is a deadline"
+    ]
+  ]
+
+  it.effect.each(adaptiveCases)("refuses %s", ([, settings, refusal]) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* adaptiveRefusals({ extraLoad: "0.1", ...settings }), [
+        `InvalidData hedge.${refusal}`
+      ])
+    })
+  )
+
+  it.effect("refuses settings without an extra load", () =>
+    Effect.gen(function* () {
+      const [missing] = yield* adaptiveRefusals({ objective: "0.99" })
+      assert.match(missing!, /^MissingData hedge.extraLoad/)
+    })
+  )
+
+  it.effect("names the quantile and the delay if both are missing", () =>
+    Effect.gen(function* () {
+      const all = yield* refusals({})
+      assert.deepStrictEqual(
+        all.map((text) => text.slice(0, text.indexOf(":"))),
+        ["MissingData hedge.delay", "MissingData hedge.quantile"]
+      )
+    })
+  )
+
+  it.effect("learns on while it is not enabled, and sends one attempt", () =>
+    Effect.gen(function* () {
+      const settings = fromSettings({ extraLoad: "0.2", warmUp: "1", holdout: "0", enabled: "off" })
+      const layer = HedgePolicy.layerAdaptiveConfig(HedgeConfig.adaptive()).pipe(
+        Layer.provide(Layer.setConfigProvider(settings))
+      )
+      const policy = yield* Effect.map(Layer.build(layer), Context.get(HedgePolicy.DefaultPolicy))
+      yield* Hedge.hedge(Effect.void, policy)
+      const script = yield* HedgeTest.script([{ fail: "down" }])
+      assert.deepStrictEqual(yield* Effect.flip(Hedge.hedge(script.effect, policy)), "down")
+      assert.strictEqual(Option.getOrThrow(yield* HedgePolicy.inspect(policy)).samples, 1)
+    }).pipe(Effect.scoped)
+  )
 })

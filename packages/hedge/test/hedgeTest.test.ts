@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber, TestClock } from "effect"
+import { Cause, Effect, Exit, Fiber, Option, TestClock } from "effect"
 import { Hedge, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 import { poll, settled } from "./support.js"
@@ -171,6 +171,44 @@ describe("surroundings", () => {
       const second = yield* hedgesOf(20).pipe(Effect.provide(HedgeTest.layer))
       // burst 10, and a fifth of a hedge for each call
       expect([first, second]).toStrictEqual([14, 14])
+    })
+  )
+
+  /** Of a program, which has it outside every layer: it is known to all its tests. */
+  const learning = HedgeSchedule.quantile(0.5, { warmUp: 1 })
+  const program = HedgePolicy.make({ schedule: learning })
+
+  /** A test of the program: what the schedule knows before a call, and after it. */
+  const known = Effect.gen(function* () {
+    const samples = Effect.map(
+      HedgePolicy.inspect(program),
+      (inspection) => Option.getOrThrow(inspection).samples
+    )
+    const before = yield* samples
+    yield* Hedge.hedge(Effect.yieldNow(), program)
+    return [before, yield* samples]
+  })
+
+  for (const [name, layer] of [
+    ["layer", HedgeTest.layer],
+    ["layerUnlimited", HedgeTest.layerUnlimited]
+  ] as const) {
+    it.effect(`with \`${name}\` a test learns nothing of another, nor while both run`, () =>
+      Effect.gen(function* () {
+        const test = Effect.provide(known, layer)
+        expect(yield* test).toStrictEqual([0, 1])
+        expect(yield* Effect.all([test, test], { concurrency: 2 })).toStrictEqual([
+          [0, 1],
+          [0, 1]
+        ])
+      })
+    )
+  }
+
+  it.effect("without it, a test goes on from what another has learned", () =>
+    Effect.gen(function* () {
+      const [, learned] = yield* known
+      expect(yield* known).toStrictEqual([learned, learned! + 1])
     })
   )
 

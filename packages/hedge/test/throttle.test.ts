@@ -432,6 +432,18 @@ describe("a throttle that is asked at the wrong time", () => {
   )
 })
 
+describe("perUpstream", () => {
+  it("keeps the throttles of the 256 upstreams that were asked for last", () => {
+    const throttleOf = HedgeThrottle.perUpstream(HedgeThrottle.makeDefault)
+    const [first, second] = [throttleOf("0"), throttleOf("1")]
+    for (let i = 2; i < 256; i++) throttleOf(`${i}`)
+    expect(throttleOf("0")).toBe(first)
+    throttleOf("256")
+    expect(throttleOf("0")).toBe(first)
+    expect(throttleOf("1")).not.toBe(second)
+  })
+})
+
 describe("C28: loadBudget", () => {
   /** The hedges sent by calls that are all slow and come at a rate, in calls a second. */
   const hedges = (options: {
@@ -442,7 +454,8 @@ describe("C28: loadBudget", () => {
     /** After so many calls comes a pause, in milliseconds. */
     readonly pause?: readonly [after: number, millis: number]
   }): number => {
-    const throttle = HedgeThrottle.loadBudget(options)
+    const { burst, extraLoad } = options
+    const throttle = HedgeThrottle.loadBudget({ burst, extraLoad })
     let now = 0
     let sent = 0
     for (let call = 1; call <= options.calls; call++) {

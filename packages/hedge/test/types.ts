@@ -20,7 +20,8 @@ import {
   HedgeOutcome,
   HedgePolicy,
   HedgeSchedule,
-  type HedgeThrottle
+  type HedgeThrottle,
+  type LatencyEstimator
 } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 
@@ -299,7 +300,7 @@ HedgeTest.script([{ after: 5 }])
 // @ts-expect-error a misspelt field
 HedgeTest.script([{ afetr: 5, succeed: 1 }])
 
-HedgeTest.layer satisfies Layer.Layer<HedgeThrottle.Default>
+HedgeTest.layer satisfies Layer.Layer<HedgeThrottle.Default | LatencyEstimator.Default>
 
 // options that are kept for later, and say nothing of values or errors, fit any effect
 const kept = Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis"), deadline: "1 second" })

@@ -12,6 +12,10 @@
  * - Under a policy that names no throttle, each origin has one of its own (`HedgeThrottle.makeDefault`), so that an outage of one upstream
  *   takes nothing from another. They are shared by the clients of the process; the 256 origins used last are remembered. A throttle that the
  *   policy names or that replaces `HedgeThrottle.Default` is asked for all origins.
+ * - A policy that learns (`HedgePolicy.layerAdaptive`, or a schedule such as `HedgeSchedule.quantile`) learns for each origin and, under it, each
+ *   route: see {@link routeOf}. A route that is new goes by what is known of its origin. The budget of `layerAdaptive` is one for each origin.
+ *   `HedgePolicy.inspect(policy, ["https://api.example.com", "GET /users/:id"])` tells what is known of a route. A policy that is keyed already
+ *   (`HedgePolicy.keyed`) keeps its key.
  *
  * How it goes together with other transformations of a client; *above* means later in the `pipe`:
  *
@@ -48,7 +52,8 @@
  */
 import type { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import type { Exit, Layer } from "effect"
-import type { Hedge, HedgeAttempt, HedgeOutcome, HedgePolicy } from "effect-hedge"
+import type { Hedge, HedgeAttempt, HedgeOutcome, HedgePolicy, LatencyEstimator } from "effect-hedge"
+import * as internalKeys from "./internal/keys.js"
 import * as internalLayer from "./internal/layer.js"
 import * as internalPolicies from "./internal/policies.js"
 import * as internal from "./internal/withHedge.js"
@@ -73,6 +78,11 @@ export interface Options {
    * `https://eu.example.com/api/users?page=2`. Default: hedges go where the primary goes.
    */
   readonly replicas?: ReadonlyArray<string>
+  /**
+   * What tells the calls of an origin apart for a policy that learns: a text, or several of which each stands under those before it, such as the
+   * route and a class of sizes. A throw, or what is neither, fails the call with that defect. Default {@link routeOf}.
+   */
+  readonly key?: (request: HttpClientRequest.HttpClientRequest) => LatencyEstimator.Key
   /** Whether the request's `Authorization`, `Cookie` and `Proxy-Authorization` go to replicas too. Default `"include"`. */
   readonly credentials?: "include" | "omit"
   /**
@@ -99,7 +109,7 @@ export interface OptionsWithPolicy<out EX, out RP> extends Options {
 /**
  * Hedges a client: each request is one call of the given policy, or of `HedgePolicy.DefaultPolicy` in the context.
  *
- * Throws `HedgePolicyError` for options that make no sense. The client fails with `HedgeError` besides what it failed with, if the policy has a
+ * Throws `HedgePolicyError` for options that make no sense and for what is no client. The client fails with `HedgeError` besides what it failed with, if the policy has a
  * deadline or an attempt timeout. Losers of a policy layer belong to that layer, those of a policy given here are daemons: {@link layerWith}
  * owns them.
  *
@@ -127,7 +137,7 @@ export const withHedge: {
   ): <E, R>(
     self: HttpClient.HttpClient.With<E, R>
   ) => HttpClient.HttpClient.With<E | Hedge.HedgeError, R | HedgePolicy.DefaultPolicy>
-} = internal.withHedge as never
+} = internal.withHedge
 
 /**
  * What an attempt's exit means unless somebody says otherwise.
@@ -148,6 +158,34 @@ export const withHedge: {
 export const fromExit: (
   exit: Exit.Exit<HttpClientResponse.HttpClientResponse, unknown>
 ) => HedgeOutcome.HedgeOutcome = internalPolicies.fromExit
+
+/**
+ * The route of a request, under which a policy learns unless {@link Options} say otherwise: the method and the path, without query and fragment, a
+ * segment that looks like an id replaced by `:id`.
+ *
+ * | segment | example |
+ * |---|---|
+ * | digits, alone or in groups that `-`, `:` or `,` part | `42`, `2024-05-31` |
+ * | a UUID | `0b0f4ad0-8c49-4a3c-9d1f-5ab0f2d8f0c1` |
+ * | 8 or more hexadecimal digits, one of them a digit | `9f86d081` |
+ * | 16 or more letters and digits, one of them a digit, after a prefix such as `cus_` perhaps | `01J9ZK6W3V1QZ8Y7T5R4P2N0M6` |
+ *
+ * An extension stays: `:id.json`. Anything else is a name, also a slug or a user's name: where those are many, say `key`, or all of them are
+ * young keys that go by what is known of their origin.
+ *
+ * @example
+ * import { HttpClientRequest } from "@effect/platform"
+ * import { HttpHedge } from "@effect-hedge/platform"
+ *
+ * export const route = HttpHedge.routeOf(HttpClientRequest.get("https://api.example.com/users/42/posts?page=2"))
+ * // GET /users/:id/posts
+ *
+ * // a large page takes longer than a small one
+ * export const options: HttpHedge.Options = {
+ *   key: (request) => [HttpHedge.routeOf(request), request.url.includes("limit=1000") ? "large" : "small"]
+ * }
+ */
+export const routeOf: (request: HttpClientRequest.HttpClientRequest) => string = internalKeys.routeOf
 
 /**
  * Hedges the `HttpClient` in context under the `HedgePolicy.DefaultPolicy` in context.
@@ -183,4 +221,4 @@ export const layerWith: {
   (
     options: Options
   ): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient | HedgePolicy.DefaultPolicy>
-} = internalLayer.layerWith as never
+} = internalLayer.layerWith

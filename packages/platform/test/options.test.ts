@@ -45,15 +45,38 @@ describe.each([
       { policy, headers: { number: "X-Attempt" } },
       "one of the options attempt, callId, deadline"
     ],
+    ["key", { policy, key: "route" }, "a function from a request to a string or an array of strings"],
     ["classify", { policy, classify: "Win" }, "a function from an Exit to a HedgeOutcome"],
     ["eligible", { policy, eligible: true }, "a function from a request to true or false"],
     ["replay", { policy, replay: true }, "a function from a request to the same request with its whole body"],
     [
       "replica",
       { policy, replica: "https://eu.example.com" },
-      "one of the options policy, eligible, idempotencyHeader, classify, replicas, credentials, replay, headers"
+      "one of the options policy, eligible, idempotencyHeader, classify, replicas, key, credentials, replay, headers"
     ],
-    ["options", null, "an object"]
+    [
+      "headers.callId",
+      { policy, headers: { attempt: "X-Copy", callId: "x-copy" } },
+      "another header than that of headers.attempt"
+    ],
+    [
+      "headers.deadline",
+      { policy, headers: { deadline: "idempotency-key" } },
+      "another header than that of idempotencyHeader"
+    ],
+    [
+      "headers.attempt",
+      { policy, idempotencyHeader: "X-Id", headers: { attempt: "X-ID" } },
+      "another header than that of idempotencyHeader"
+    ],
+    ["headers", { policy, headers: null }, "an object"],
+    ["headers", { policy, headers: [] }, "an object"],
+    ["policy", { policy: null }, "a policy made by HedgePolicy.make"],
+    ["options", null, "an object"],
+    ["options", 3, "an object"],
+    ["options", [], "an object"],
+    ["options", new Map(), "an object"],
+    ["options", () => 1, "an object"]
   ] as const)("%s: %j", (field, options, allowed) => {
     const error = errorOf(() => make(options))
     expect(error).toBeInstanceOf(HedgePolicy.HedgePolicyError)
@@ -67,12 +90,18 @@ describe.each([
       classify: HttpHedge.fromExit,
       replicas: ["https://eu.example.com", "http://127.0.0.1:8080/api/"],
       credentials: "omit",
+      key: HttpHedge.routeOf,
       replay: (request) => request,
       headers: { attempt: "X-Attempt", callId: "X-Call", deadline: "X-Time-Left" }
     }
     expect(errorOf(() => make({ ...options, policy }))).toBeUndefined()
     expect(errorOf(() => make({ policy, replicas: undefined, headers: undefined }))).toBeUndefined()
   })
+})
+
+it.each([3, null, undefined, "x", {}, [], () => 1])("withHedge refuses what is no client: %s", (client) => {
+  const error = errorOf(() => HttpHedge.withHedge({ policy })(client as never))
+  expect(error).toMatchObject({ _tag: "HedgePolicyError", field: "client", allowed: "an HttpClient" })
 })
 
 describe("fromExit", () => {

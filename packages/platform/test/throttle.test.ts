@@ -3,7 +3,6 @@ import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { Effect } from "effect"
 import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
-import { originThrottle } from "../src/internal/origins.js"
 import { undiciHttp1 } from "./support/clients.js"
 import { serve } from "./support/server.js"
 
@@ -91,14 +90,3 @@ it.scopedLive("a policy's own throttle is asked for all origins", () =>
     expect(asked).toEqual({ calls: 2, hedges: 2 })
   }).pipe(Effect.provide(undiciHttp1.layer))
 )
-
-it("the throttles of the 256 origins used last are kept", () => {
-  const origin = (i: number) => `http://${i}.example.com`
-  const first = originThrottle(origin(0))
-  const second = originThrottle(origin(1))
-  for (let i = 2; i < 256; i++) originThrottle(origin(i))
-  expect(originThrottle(origin(0))).toBe(first)
-  originThrottle(origin(256))
-  expect(originThrottle(origin(0))).toBe(first)
-  expect(originThrottle(origin(1))).not.toBe(second)
-})

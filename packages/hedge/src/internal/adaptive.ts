@@ -32,17 +32,27 @@ export interface Spec {
 /** Who begins a call of a schedule that learns. */
 export interface Learning {
   readonly begin: (call: CallFacts) => AdaptiveCall
+  /** For a policy of so many attempts. */
+  readonly forAttempts: (maxAttempts: number) => Learning
 }
 
 /** What a schedule that learns must know of a call; the engine's own are of this shape, so that nothing is made for it. */
 export interface CallFacts {
   readonly startedAt: number
   readonly host: { readonly context: Context.Context<never>; readonly live: boolean }
-  readonly policy: { readonly key: Path | undefined; readonly maxAttempts: number }
+  readonly policy: { readonly path: Path | undefined; readonly maxAttempts: number }
+  /** The primary first. */
+  readonly attempts: ReadonlyArray<{ readonly interrupted: unknown }>
 }
 
 /** Samples that must be new before it is worth to solve anew. */
 const leastFresh = 20
+
+/**
+ * Where not even the median is known, because almost every primary was cut off, a key still warms up: a delay for the meantime stays in force, though
+ * it may be all that gives answers, where the primary's replica is down.
+ */
+const mostUnseen = 0.5
 
 /** What is read is done with before anything else is. */
 const scratch = new Survival()
@@ -56,7 +66,7 @@ class Load {
   private earlierHedges = 0
 
   onCall(now: number): void {
-    const isOver = this.calls >= windowSamples || now - this.since >= windowMillis
+    const isOver = this.calls >= windowSamples || Math.abs(now - this.since) >= windowMillis
     if (isOver && this.calls > 0) {
       this.earlierCalls = this.calls
       this.earlierHedges = this.hedges
@@ -115,7 +125,7 @@ export class Tuned {
         ? samples >= this.spec.warmUp
         : fresh >= leastFresh &&
           fresh * 20 >= samples &&
-          (fresh * 10 >= samples || now - this.solvedAt >= 1000)
+          (fresh * 10 >= samples || Math.abs(now - this.solvedAt) >= 1000)
     if (isDue) this.solve(now)
   }
 
@@ -125,7 +135,7 @@ export class Tuned {
     const survival = windows.read(scratch)
     this.solvedAt = now
     this.solvedRecorded = windows.recorded
-    if (survival.samples < spec.warmUp) {
+    if (survival.samples < spec.warmUp || survival.unseen > mostUnseen) {
       // while hedging is suspended, that is the reason that is given
       if (guards.at(now) === undefined) this.solution = undefined
       return
@@ -146,21 +156,33 @@ export class Tuner implements Learning {
   constructor(
     readonly spec: Spec,
     private readonly latencies: Latencies,
-    readonly hedges: number
+    readonly hedges: number,
+    readonly forAttempts: (maxAttempts: number) => Tuner
   ) {
     latencies.need(spec.warmUp)
     this.root = this.of(latencies.root)
   }
 
-  at(key: Path | undefined): Tuned {
-    return key === undefined ? this.root : this.of(this.latencies.at(key))
+  at(path: Path | undefined): Tuned {
+    return path === undefined ? this.root : this.of(this.latencies.at(path))
   }
 
-  begin({ host, policy, startedAt }: CallFacts): AdaptiveCall {
-    const own = this.at(policy.key)
+  /** What is known of a key, or of the nearest that it stands under, without a use of it. */
+  peek(path: Path | undefined): Tuned {
+    return this.of(this.latencies.peek(path))
+  }
+
+  get keys(): ReadonlyArray<ReadonlyArray<string>> {
+    return this.latencies.keys
+  }
+
+  begin({ attempts, host, policy, startedAt }: CallFacts): AdaptiveCall {
+    const own = this.at(policy.path)
     for (let tuned: Tuned | undefined = own; tuned !== undefined; tuned = tuned.parent)
       tuned.load.onCall(startedAt)
-    return new AdaptiveCall(this, own, own.current(startedAt), startedAt, host.live)
+    // a combined schedule may ask for the first time when the call is over, and nobody says so any more
+    const isOver = attempts[0]?.interrupted !== undefined
+    return new AdaptiveCall(this, own, own.current(startedAt), startedAt, host.live && !isOver)
   }
 
   /** The same sequence in each process: a call under `TestClock` is deterministic. (mulberry32) */
@@ -281,9 +303,11 @@ export class AdaptiveCall {
   /** The time that the primary has taken, as the stagger counts it: without that in which the event loop was stuck (R11). */
   private elapsed(now: number): number {
     this.recorded = true
-    if (!this.live) return now - this.startedAt
-    const stuck = loopMeter.stuckMillis(now) - this.stuckBefore
-    loopMeter.unwatch()
+    let stuck = 0
+    if (this.live) {
+      stuck = loopMeter.stuckMillis(now) - this.stuckBefore
+      loopMeter.unwatch()
+    }
     return Math.max(0, now - this.startedAt - stuck)
   }
 }

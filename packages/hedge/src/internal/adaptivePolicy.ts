@@ -1,44 +1,41 @@
-import type { Duration } from "effect"
+import { type Duration, Struct } from "effect"
 import type { AdaptiveOptions, Options } from "../HedgePolicy.js"
-import type { BudgetedOptions } from "../HedgeSchedule.js"
-import type { HedgeThrottle } from "../HedgeThrottle.js"
-import { budgeted, budgetedFields, hedgesFor } from "./adaptiveSchedule.js"
-import { checkObject, refuse } from "./check.js"
-import { Lru } from "./lru.js"
-import { all, defaults, loadBudget, tokenBucket } from "./throttle.js"
+import { budgeted, budgetedShapes, defaultObjective, hedgesFor } from "./adaptiveSchedule.js"
+import { checkFields, type Shapes } from "./check.js"
+import { checked, shapes, type Upstreams } from "./policy.js"
+import { makeDefault, perUpstream } from "./throttle.js"
 
 type In = Duration.DurationInput
 type AnyServiceOptions = Options<unknown, unknown, never, In | undefined, In | undefined>
 
-const mostUpstreams = 256
+const ofSchedule = Struct.keys(budgetedShapes)
 
-const throttleFor = (extraLoad: number): HedgeThrottle =>
-  all(loadBudget({ extraLoad, burst: defaults.burst }), tokenBucket(defaults))
-
-/** Each upstream's throttle: one that is out takes nothing from another. Those that were used last are kept. */
-export type Upstreams = (upstream: string) => HedgeThrottle
+const adaptiveShapes: Shapes = {
+  ...budgetedShapes,
+  ...shapes,
+  schedule: [() => false, "no value: the schedule is worked out from extraLoad"]
+}
 
 /** The options of a policy that is given its extra load, with the state that its layer holds. */
 export const adaptive = (
   options: AdaptiveOptions
 ): { readonly options: AnyServiceOptions; readonly upstreams: Upstreams | undefined } => {
-  checkObject("options", options, "an object with an extraLoad")
-  const own: Record<string, unknown> = {}
-  const rest: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(options)) {
-    if (value === undefined) continue
-    if (field === "schedule") refuse(field, value, "no value: the schedule is worked out from extraLoad")
-    if (Object.hasOwn(budgetedFields, field)) own[field] = value
-    else rest[field] = value
-  }
-  const schedule = budgeted(own as unknown as BudgetedOptions)
-  const maxAttempts = 1 + hedgesFor(options.objective ?? 0.99)
-  if (options.throttle !== undefined)
-    return { options: { maxAttempts, ...rest, schedule }, upstreams: undefined }
-  const throttles = new Lru<HedgeThrottle>(mostUpstreams)
-  const { extraLoad } = options
+  checkFields("options", options, adaptiveShapes, ["extraLoad"])
+  const { extraLoad, objective, throttle } = options
+  const schedule = budgeted(Struct.pick(options, ...ofSchedule))
+  const maxAttempts = options.maxAttempts ?? 1 + hedgesFor(objective ?? defaultObjective)
+  const policy = { ...Struct.omit(options, ...ofSchedule), schedule, maxAttempts }
+  if (throttle !== undefined) return { options: policy, upstreams: undefined }
+  const make = () => makeDefault({ extraLoad })
+  const throttleOf = perUpstream(make)
+  const unnamed = make()
   return {
-    options: { maxAttempts, throttle: throttleFor(extraLoad), ...rest, schedule },
-    upstreams: (upstream) => throttles.get(upstream, () => throttleFor(extraLoad))
+    options: { ...policy, throttle: unnamed },
+    upstreams: (upstream) => (upstream === undefined ? unnamed : throttleOf(upstream))
   }
+}
+
+/** Refuses options that make no sense, also together. */
+export const checkAdaptive = (options: AdaptiveOptions): void => {
+  checked(adaptive(options).options)
 }

@@ -4,19 +4,22 @@ import type {
   HedgeSchedule,
   LearningOptions,
   QuantileOptions,
-  Solution
+  Solution,
+  SolveOptions
 } from "../HedgeSchedule.js"
 import type { Distribution, Estimators, LatencyEstimator } from "../LatencyEstimator.js"
 import { type AdaptiveCall, type CallFacts, type Learning, type Spec, Tuner } from "./adaptive.js"
 import {
-  checkDuration,
+  check,
   checkFields,
-  checkInteger,
-  checkNumber,
-  checkPositiveDuration,
-  refuse
+  duration,
+  number,
+  positiveDuration,
+  refuse,
+  type Shapes,
+  wholeNumber
 } from "./check.js"
-import { Default, isLatencyEstimator, type Latencies, survivalOf, unsafeMake } from "./estimator.js"
+import { anEstimator, Default, type Latencies, share, survivalOf, unsafeMake } from "./estimator.js"
 import { learned } from "./schedule.js"
 import { hedgedQuantile, leastLoad, type Solution as Solved, solve as solveFor } from "./solver.js"
 import type { Survival } from "./survival.js"
@@ -41,6 +44,10 @@ export class Unbound implements Learning {
     return this.tunerIn(call.host.context, call.policy.maxAttempts).begin(call)
   }
 
+  forAttempts(): this {
+    return this
+  }
+
   /** For a layer, which has an estimator of its own unless the schedule names one. */
   bind(maxAttempts: number): Tuner {
     return this.tuner(this.spec.estimator ?? unsafeMake(), maxAttempts)
@@ -63,100 +70,92 @@ export class Unbound implements Learning {
       this.tuners.set(estimator, tuners)
     }
     const hedges = Math.min(this.spec.hedges, maxAttempts - 1)
-    tuners[hedges] ??= new Tuner(this.spec, estimator as Latencies, hedges)
+    tuners[hedges] ??= new Tuner(this.spec, estimator as Latencies, hedges, (maxAttempts) =>
+      this.tuner(estimator, maxAttempts)
+    )
     return tuners[hedges]
   }
 }
 
 // --- options -----------------------------------------------------------------------------------------------------------
 
-export const checkExtraLoad = (extraLoad: number): number =>
-  checkNumber(
-    "extraLoad",
-    extraLoad,
-    (n) => n > 0 && n <= 1,
-    "a number above 0 and at most 1, such as 0.1 for at most 10 % more requests"
-  )
-
-const checkObjective = (objective: number): number =>
-  checkNumber("objective", objective, (n) => n > 0 && n < 1, "a number between 0 and 1, such as 0.99")
-
 /** From here on one hedge is not enough: it leaves the square of the tail. */
 export const hedgesFor = (objective: number): number => (objective >= 0.999 ? 2 : 1)
 
-const millisOf = (field: string, input: Duration.DurationInput | undefined): number | undefined =>
-  input === undefined ? undefined : Duration.toMillis(checkDuration(field, input))
+export const defaultObjective = 0.99
+
+const learningShapes: Shapes<keyof LearningOptions> = {
+  warmUp: wholeNumber(1, windowSamples),
+  meanwhile: duration,
+  holdout: number((n) => n >= 0 && n < 1, "a share from 0 to less than 1"),
+  estimator: anEstimator
+}
+
+export const quantileShapes: Shapes<keyof QuantileOptions> = {
+  min: duration,
+  max: duration,
+  ...learningShapes
+}
+
+const aimShapes: Shapes<"extraLoad" | "objective" | "within"> = {
+  extraLoad: number(
+    (n) => n > 0 && n <= 1,
+    "a number above 0 and at most 1, such as 0.1 for at most 10 % more requests"
+  ),
+  objective: share,
+  within: positiveDuration
+}
+
+export const budgetedShapes: Shapes<keyof BudgetedOptions> = { ...aimShapes, ...learningShapes }
+
+const solveShapes: Shapes<keyof SolveOptions> = { ...aimShapes, maxAttempts: wholeNumber(2, 3) }
+
+const millisOf = (input: Duration.DurationInput | undefined): number | undefined =>
+  input === undefined ? undefined : Duration.toMillis(input)
 
 const learningOptions = (
   { estimator, holdout, meanwhile, warmUp }: LearningOptions,
   defaults: { readonly share: number; readonly holdout: number }
 ) => ({
-  warmUp: checkInteger(
-    "warmUp",
-    warmUp ?? Math.min(windowSamples, Math.max(enoughSamples, Math.ceil(10 / defaults.share))),
-    1,
-    windowSamples
-  ),
-  meanwhile: millisOf("meanwhile", meanwhile),
-  holdout: checkNumber(
-    "holdout",
-    holdout ?? defaults.holdout,
-    (n) => n >= 0 && n < 1,
-    "a share from 0 to less than 1"
-  ),
+  warmUp: warmUp ?? Math.min(windowSamples, Math.max(enoughSamples, Math.ceil(10 / defaults.share))),
+  meanwhile: millisOf(meanwhile),
+  holdout: holdout ?? defaults.holdout,
   estimator
 })
-
-const learningFields = {
-  warmUp: undefined,
-  meanwhile: undefined,
-  holdout: undefined,
-  estimator: [isLatencyEstimator, "a LatencyEstimator"]
-} as const
-const quantileFields = { min: undefined, max: undefined, ...learningFields }
-export const budgetedFields = {
-  extraLoad: undefined,
-  objective: undefined,
-  within: undefined,
-  ...learningFields
-}
-const solveFields = { extraLoad: undefined, objective: undefined, within: undefined, maxAttempts: undefined }
 
 // --- schedules ---------------------------------------------------------------------------------------------------------
 
 export const quantile = (q: number, options: QuantileOptions = {}): HedgeSchedule => {
-  checkFields("options", options, quantileFields)
-  const share = checkNumber("quantile", q, (n) => n > 0 && n < 1, "a number between 0 and 1, such as 0.95")
-  const min = millisOf("min", options.min) ?? 0
-  const max = millisOf("max", options.max) ?? Infinity
+  check("quantile", q, share)
+  checkFields("options", options, quantileShapes)
+  const min = millisOf(options.min) ?? 0
+  const max = millisOf(options.max) ?? Infinity
   if (min > max) refuse("max", options.max, "a duration that is not shorter than min")
   const solve = (survival: Survival): Solved => {
     if (survival.finished === 0) return { delays: [], sends: [], load: 0 }
-    const delay = Math.min(max, Math.max(min, survival.quantile(share)))
+    const delay = Math.min(max, Math.max(min, survival.quantile(q)))
     return { delays: [delay], sends: [1], load: survival.of(delay) }
   }
   return new Unbound({
     solve,
     repeats: true,
     extraLoad: undefined,
-    objective: 0.99,
+    objective: defaultObjective,
     within: undefined,
     hedges: 1,
-    ...learningOptions(options, { share: 1 - share, holdout: 0 })
+    ...learningOptions(options, { share: 1 - q, holdout: 0 })
   }).toSchedule()
 }
 
 export const budgeted = (options: BudgetedOptions): HedgeSchedule => {
-  checkFields("options", options, budgetedFields)
-  const extraLoad = checkExtraLoad(options.extraLoad)
-  const objective = checkObjective(options.objective ?? 0.99)
-  const { within } = options
+  checkFields("options", options, budgetedShapes, ["extraLoad"])
+  const { extraLoad, objective = defaultObjective, within } = options
   return new Unbound({
     solve: (survival, hedges) => solveFor(survival, { extraLoad, objective, hedges }),
     repeats: false,
     extraLoad,
     objective,
-    within: within === undefined ? undefined : Duration.toMillis(checkPositiveDuration("within", within)),
+    within: millisOf(within),
     hedges: hedgesFor(objective),
     ...learningOptions(options, { share: extraLoad, holdout: Math.min(0.01, (1 - objective) / 10) })
   }).toSchedule()
@@ -182,27 +181,18 @@ export const reaches = (survival: Survival, { objective, within }: Aim, solution
 export const neededLoad = (survival: Survival, aim: Aim): number | undefined =>
   leastLoad(survival, aim, (solution) => reaches(survival, aim, solution))
 
-export const solve = (
-  distribution: Distribution,
-  options: {
-    readonly extraLoad: number
-    readonly objective?: number
-    readonly within?: Duration.DurationInput
-    readonly maxAttempts?: number
-  }
-): Solution => {
-  checkFields("options", options, solveFields)
+export const solve = (distribution: Distribution, options: SolveOptions): Solution => {
   const survival = survivalOf(distribution)
-  const extraLoad = checkExtraLoad(options.extraLoad)
-  const objective = checkObjective(options.objective ?? 0.99)
-  const maxAttempts = checkInteger("maxAttempts", options.maxAttempts ?? 1 + hedgesFor(objective), 2, 3)
-  const aim = { objective, within: millisOf("within", options.within), hedges: maxAttempts - 1 }
+  checkFields("options", options, solveShapes, ["extraLoad"])
+  const { extraLoad, objective = defaultObjective, within } = options
+  const maxAttempts = options.maxAttempts ?? 1 + hedgesFor(objective)
+  const aim = { objective, within: millisOf(within), hedges: maxAttempts - 1 }
   const solution = solveFor(survival, { extraLoad, ...aim })
   return {
     delays: solution.delays.map((millis) => Duration.millis(millis)),
     probabilities: solution.sends,
     extraLoad: solution.load,
-    quantile: (p) => Duration.millis(hedgedQuantile(survival, solution, p)),
+    quantile: (p) => Duration.millis(hedgedQuantile(survival, solution, check("quantile", p, share))),
     isReached: reaches(survival, aim, solution),
     neededExtraLoad: neededLoad(survival, aim)
   }

@@ -4,18 +4,19 @@ import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { Decisions, HedgePolicy } from "../HedgePolicy.js"
 import { Default, type HedgeThrottle } from "../HedgeThrottle.js"
 import type { AdaptiveCall, CallFacts, Learning } from "./adaptive.js"
-import { refuse } from "./check.js"
-import type { EnginePolicy } from "./policy.js"
+import { check, refuse, time } from "./check.js"
+import { checkPolicy, type EnginePolicy } from "./policy.js"
 import { type Asker, staggerOf } from "./schedule.js"
 
 const host = { context: Context.empty(), live: false }
 
 class PolicyDecisions implements Decisions, Asker, CallFacts {
   readonly host = host
+  readonly attempts = []
   private readonly throttle: HedgeThrottle
   private readonly stagger: (asker: Asker) => number
   private adaptive: AdaptiveCall | undefined = undefined
-  private attempts = 1
+  private launched = 1
   private afterRefusal = false
 
   constructor(
@@ -36,7 +37,7 @@ class PolicyDecisions implements Decisions, Asker, CallFacts {
   }
 
   delay(): number {
-    if (this.attempts >= this.policy.maxAttempts) return Infinity
+    if (this.launched >= this.policy.maxAttempts) return Infinity
     const millis = this.stagger(this)
     return this.afterRefusal && !(millis > 0) ? Infinity : millis
   }
@@ -49,7 +50,7 @@ class PolicyDecisions implements Decisions, Asker, CallFacts {
 
   hedged(now: number, reason: LaunchReason): void {
     this.afterRefusal = false
-    this.attempts += 1
+    this.launched += 1
     this.adaptive?.onHedge(reason === "Stagger")
     this.throttle.take(now)
   }
@@ -69,4 +70,4 @@ class PolicyDecisions implements Decisions, Asker, CallFacts {
 }
 
 export const unsafeBegin = (policy: HedgePolicy<never, never, unknown, unknown>, now: number): Decisions =>
-  new PolicyDecisions(policy as EnginePolicy, now)
+  new PolicyDecisions(checkPolicy(policy), check("now", now, time))

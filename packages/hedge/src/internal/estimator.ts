@@ -1,7 +1,17 @@
-import { Context, Duration, Effect, Option } from "effect"
+import { Context, Duration, Effect, Option, Predicate } from "effect"
 import { dual } from "effect/Function"
 import type { Distribution, Estimators, Key, LatencyEstimator, Sample } from "../LatencyEstimator.js"
-import { checkDuration, checkNumber, refuse } from "./check.js"
+import {
+  check,
+  checkDuration,
+  checkFields,
+  duration,
+  number,
+  type Shape,
+  type Shapes,
+  time,
+  trueOrFalse
+} from "./check.js"
 import { Histogram } from "./histogram.js"
 import { Lru } from "./lru.js"
 import { nowMillis } from "./runtime.js"
@@ -19,15 +29,32 @@ export interface Path {
   readonly parent: Path | undefined
 }
 
+export const aKey: Shape = [
+  (u) => typeof u === "string" || (Array.isArray(u) && u.every((part) => typeof part === "string")),
+  "a string or an array of strings"
+]
+
 /** A part may hold any character, so its length goes into the name. */
 export const pathOf = (key: Key | undefined): Path | undefined => {
-  const parts = key === undefined ? [] : typeof key === "string" ? [key] : key
-  if (!Array.isArray(parts) || parts.some((part) => typeof part !== "string"))
-    return refuse("key", key, "a string or an array of strings")
+  if (key === undefined) return undefined
+  check("key", key, aKey)
+  const parts = typeof key === "string" ? [key] : key
   return parts.reduce<Path | undefined>(
     (parent, part) => ({ id: `${parent?.id ?? ""}${part.length}:${part}`, parent }),
     undefined
   )
+}
+
+/** The key with a name. */
+const keyOf = (id: string): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  let end = 0
+  while (end < id.length) {
+    const start = id.indexOf(":", end) + 1
+    end = start + Number(id.slice(end, start - 1))
+    parts.push(id.slice(start, end))
+  }
+  return parts
 }
 
 /** What is known of one key. */
@@ -74,8 +101,8 @@ export class Latencies implements LatencyEstimator {
   readonly root = this.entry(undefined)
 
   /** The keys that are kept. */
-  get size(): number {
-    return this.entries.size
+  get keys(): ReadonlyArray<ReadonlyArray<string>> {
+    return this.entries.keys.map(keyOf)
   }
 
   /** A key that others stand under is used whenever they are, so that it is kept for as long. */
@@ -83,6 +110,11 @@ export class Latencies implements LatencyEstimator {
     if (path === undefined) return this.root
     const parent = this.at(path.parent)
     return this.entries.get(path.id, () => this.entry(parent))
+  }
+
+  /** What is known of a key, or of the nearest that it stands under: to look is no use. */
+  peek(path: Path | undefined): Entry {
+    return path === undefined ? this.root : (this.entries.peek(path.id) ?? this.peek(path.parent))
   }
 
   /** Somebody needs so many samples: no window ends with less. */
@@ -116,11 +148,24 @@ export class Default extends Context.Reference<Default>()("effect-hedge/LatencyE
 export const isLatencyEstimator = (u: unknown): u is LatencyEstimator =>
   typeof u === "object" && u !== null && TypeId in u
 
-const entryOf = (self: LatencyEstimator, key: Key | undefined): Entry => (self as Latencies).at(pathOf(key))
+export const anEstimator: Shape = [
+  isLatencyEstimator,
+  "a LatencyEstimator, such as LatencyEstimator.make makes"
+]
+
+const entryOf = (self: LatencyEstimator, key: Key | undefined): Entry =>
+  (check("estimator", self, anEstimator) as Latencies).at(pathOf(key))
+
+const sampleShapes: Shapes<keyof Sample> = { elapsed: duration, finished: trueOrFalse, key: aKey }
+
+const millisOf = (sample: Sample): number => {
+  checkFields("sample", sample, sampleShapes, ["elapsed"])
+  return Duration.toMillis(sample.elapsed)
+}
 
 export const unsafeRecord = (self: LatencyEstimator, now: number, sample: Sample): void => {
-  const elapsed = Duration.toMillis(checkDuration("elapsed", sample.elapsed))
-  entryOf(self, sample.key).record(now, elapsed, sample.finished ?? true)
+  const elapsed = millisOf(sample)
+  entryOf(self, sample.key).record(check("now", now, time), elapsed, sample.finished ?? true)
 }
 
 export const record: {
@@ -130,8 +175,7 @@ export const record: {
   Effect.clockWith((clock) => Effect.sync(() => unsafeRecord(self, nowMillis(clock), sample)))
 )
 
-const checkShare = (p: number): number =>
-  checkNumber("quantile", p, (n) => n > 0 && n < 1, "a number between 0 and 1, such as 0.99")
+export const share: Shape = number((n) => n > 0 && n < 1, "a number between 0 and 1, such as 0.99")
 
 export const quantile = (
   self: LatencyEstimator,
@@ -140,9 +184,9 @@ export const quantile = (
 ): Effect.Effect<Option.Option<Duration.Duration>> =>
   Effect.clockWith((clock) =>
     Effect.sync(() => {
-      const share = checkShare(p)
+      check("quantile", p, share)
       const survival = entryOf(self, key).grown.read(nowMillis(clock))
-      return survival.samples === 0 ? Option.none() : Option.some(Duration.millis(survival.quantile(share)))
+      return survival.samples === 0 ? Option.none() : Option.some(Duration.millis(survival.quantile(p)))
     })
   )
 
@@ -153,24 +197,32 @@ const read = (seen: Survival): Distribution & { readonly [SurvivalId]: Survival 
   [SurvivalId]: seen,
   samples: seen.samples,
   finished: seen.finished,
-  quantile: (p) => Duration.millis(seen.samples === 0 ? Infinity : seen.quantile(checkShare(p))),
+  quantile: (p) => {
+    check("quantile", p, share)
+    return Duration.millis(seen.samples === 0 ? Infinity : seen.quantile(p))
+  },
   survival: (elapsed) => seen.of(Duration.toMillis(checkDuration("elapsed", elapsed)))
 })
 
+const aDistribution: Shape = [
+  (u) => typeof u === "object" && u !== null && SurvivalId in u,
+  "a Distribution, such as LatencyEstimator.fromSamples makes"
+]
+
 export const survivalOf = (distribution: Distribution): Survival =>
-  (distribution as ReturnType<typeof read>)[SurvivalId]
+  (check("distribution", distribution, aDistribution) as ReturnType<typeof read>)[SurvivalId]
 
 export const distribution = (self: LatencyEstimator, key?: Key): Effect.Effect<Distribution> =>
   Effect.sync(() => read(entryOf(self, key).grown.windows.read(new Survival())))
 
+const someSamples: Shape = [Predicate.isIterable, "milliseconds or samples, as an array or another iterable"]
+const milliseconds = number((n) => n >= 0, "milliseconds, not negative")
+
 export const fromSamples = (samples: Iterable<number | Sample>): Distribution => {
   const histogram = new Histogram("wide")
-  for (const sample of samples) {
-    if (typeof sample === "number") histogram.add(checkMillis(sample), true)
-    else histogram.add(Duration.toMillis(checkDuration("elapsed", sample.elapsed)), sample.finished ?? true)
+  for (const sample of check("samples", samples, someSamples)) {
+    if (typeof sample === "number") histogram.add(check("elapsed", sample, milliseconds), true)
+    else histogram.add(millisOf(sample), sample.finished ?? true)
   }
   return read(new Survival().fill(histogram))
 }
-
-const checkMillis = (millis: number): number =>
-  checkNumber("elapsed", millis, (n) => n >= 0, "milliseconds, not negative")

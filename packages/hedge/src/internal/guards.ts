@@ -26,7 +26,8 @@ export class Guards {
 
   /** The guard that suspends hedging now, if one does. */
   at(now: number): Guard | undefined {
-    if (this.suspendedBy !== undefined && now - this.since >= windowMillis) this.resume()
+    if (this.pushbackUntil - now > windowMillis) this.pushbackUntil = now
+    if (this.suspendedBy !== undefined && this.age(now) >= windowMillis) this.resume()
     return this.suspendedBy ?? (now < this.pushbackUntil ? "Pushback" : undefined)
   }
 
@@ -38,7 +39,7 @@ export class Guards {
     }
     if (this.suspendedBy === undefined) return
     this.samples += 1
-    if (this.samples >= windowSamples) this.resume()
+    if (this.samples >= windowSamples || this.age(now) >= windowMillis) this.resume()
   }
 
   /** A call that had a hedge has its answer; `share` is how likely a hedge was to give it. */
@@ -54,6 +55,12 @@ export class Guards {
   /** An upstream asks for a pause, of which no more counts than a window. */
   onPushback(now: number, millis: number): void {
     this.pushbackUntil = Math.max(this.pushbackUntil, now + Math.min(millis, windowMillis))
+  }
+
+  /** How long hedging has been suspended. A clock that was set back begins anew. */
+  private age(now: number): number {
+    this.since = Math.min(this.since, now)
+    return now - this.since
   }
 
   private suspend(guard: Guard, now: number): void {

@@ -2,8 +2,8 @@ import { Context, Effect, Scope } from "effect"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import { DefaultPolicy, type Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"
-import { isFunction, refuse } from "./check.js"
-import { type EnginePolicy, fromInput } from "./policy.js"
+import { aFunction, check, effect } from "./check.js"
+import { checkPolicy, type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
 import { Hedging } from "./surroundings.js"
 import type { Task } from "./task.js"
@@ -60,11 +60,9 @@ const scopedTask = (effect: AnyEffect): Task => {
   }
 }
 
-const checkEffect = <A>(subject: A): A =>
-  Effect.isEffect(subject) ? subject : refuse("effect", subject, "an Effect")
+const checkEffect = <A>(subject: A): A => check("effect", subject, effect)
 
-const checkAttempts = <A>(subject: A): A =>
-  isFunction(subject) ? subject : refuse("f", subject, "a function from an attempt to an Effect")
+const checkAttempts = <A>(subject: A): A => check("f", subject, aFunction("from an attempt to an Effect"))
 
 /** Data first, or a function that has checked its policy before it is given what to hedge. */
 const combinator = (toTask: (subject: never) => Task) => {
@@ -90,7 +88,7 @@ export const hedgeScoped = combinator((effect: AnyEffect) => scopedTask(checkEff
 const withTag =
   (tag: Context.Tag<never, Service>) =>
   (effect: AnyEffect): AnyEffect =>
-    run((context) => Context.unsafeGet(context, tag) as unknown as EnginePolicy, {
+    run((context) => checkPolicy(Context.unsafeGet(context, tag)), {
       attempt: same(checkEffect(effect))
     })
 
@@ -101,4 +99,4 @@ export const withPolicy = ((effectOrTag: unknown, tag?: unknown) =>
     : withTag((Context.isTag(tag) ? tag : DefaultPolicy) as never)(effectOrTag as AnyEffect)) as never
 
 export const withoutHedging = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.provideService(self, Hedging, false)
+  Effect.provideService(checkEffect(self), Hedging, false)

@@ -3,15 +3,36 @@ import type { HedgeEvent } from "../HedgeEvent.js"
 import type { HedgePolicyError } from "../HedgePolicy.js"
 import type { Observation, Recorder, Script, ScriptedAttempt } from "../HedgeTest.js"
 import { Default, makeDefault, unlimited } from "../HedgeThrottle.js"
-import { checkDuration, refuse } from "./check.js"
+import * as LatencyEstimator from "../LatencyEstimator.js"
+import {
+  check,
+  checkFields,
+  duration,
+  refusable,
+  refuse,
+  type Shape,
+  type Shapes,
+  trueOrFalse
+} from "./check.js"
 import { HedgePolicyError as PolicyError } from "./errors.js"
 import { layer as listenerLayer } from "./listeners.js"
 
 // --- what may be written -------------------------------------------------------------------------------------------
 
 const endings = ["succeed", "fail", "die", "interrupt", "never"] as const
-const durations = ["after", "unwind", "uninterruptibleFrom"] as const
-const fields: ReadonlyArray<string> = [...durations, ...endings]
+
+const anything: Shape = [() => true, "anything"]
+
+const attemptShapes: Shapes = {
+  after: duration,
+  unwind: duration,
+  uninterruptibleFrom: duration,
+  succeed: anything,
+  fail: anything,
+  die: anything,
+  interrupt: anything,
+  never: anything
+}
 
 /** An attempt that has been checked. */
 interface Part<A, E> {
@@ -48,48 +69,33 @@ const endingOf = <A, E>(attempt: ScriptedAttempt<A, E>, where: string): Effect.E
 
 const checkAttempt = <A, E>(attempt: ScriptedAttempt<A, E>, index: number): Part<A, E> => {
   const where = `attempts[${index}]`
-  if (typeof attempt !== "object" || attempt === null) {
-    return refuse(where, attempt, 'an attempt, such as { after: "20 millis", succeed: 1 }')
-  }
-  for (const [field, value] of Object.entries(attempt)) {
-    if (!fields.includes(field)) refuse(`${where}.${field}`, value, `one of the fields ${fields.join(", ")}`)
-  }
+  checkFields(where, attempt, attemptShapes, [], `${where}.`)
   const ending = endingOf(attempt, where)
   const never = Object.hasOwn(attempt, "never")
   if (never && attempt.after !== undefined) {
     refuse(`${where}.after`, attempt.after, "nothing, for an attempt that never answers")
   }
-  const duration = (field: (typeof durations)[number]) =>
-    checkDuration(`${where}.${field}`, attempt[field] ?? 0)
-  const after = never ? Duration.infinity : duration("after")
+  const after = never ? Duration.infinity : Duration.decode(attempt.after ?? 0)
   const uninterruptibleFrom =
-    attempt.uninterruptibleFrom === undefined ? undefined : duration("uninterruptibleFrom")
+    attempt.uninterruptibleFrom === undefined ? undefined : Duration.decode(attempt.uninterruptibleFrom)
   if (uninterruptibleFrom !== undefined && Duration.greaterThan(uninterruptibleFrom, after)) {
     refuse(`${where}.uninterruptibleFrom`, attempt.uninterruptibleFrom, "no later than after")
   }
   return {
     after,
-    unwind: duration("unwind"),
+    unwind: Duration.decode(attempt.unwind ?? 0),
     uninterruptibleFrom,
     succeeds: Object.hasOwn(attempt, "succeed"),
     ending
   }
 }
 
-const check = <A, E>(attempts: ReadonlyArray<ScriptedAttempt<A, E>>): ReadonlyArray<Part<A, E>> =>
-  Array.isArray(attempts) && attempts.length > 0
-    ? attempts.map((attempt: ScriptedAttempt<A, E>, index) => checkAttempt(attempt, index))
-    : refuse("attempts", attempts, "an array of at least one attempt")
+const someAttempts: Shape = [
+  (u) => Array.isArray(u) && u.length > 0,
+  'an array of at least one attempt, such as { after: "20 millis", succeed: 1 }'
+]
 
-/** What throws `HedgePolicyError` outside an effect fails with it inside one. */
-const checked = <A>(f: () => A): Effect.Effect<A, HedgePolicyError> =>
-  Effect.suspend(() => {
-    try {
-      return Effect.succeed(f())
-    } catch (error) {
-      return error instanceof PolicyError ? Effect.fail(error) : Effect.die(error)
-    }
-  })
+const optionShapes: Shapes = { repeat: trueOrFalse }
 
 // --- attempts ------------------------------------------------------------------------------------------------------
 
@@ -177,13 +183,16 @@ const perform = <A, E>(part: Part<A, E>, log: Log<A>): Effect.Effect<A, E> => {
 
 export const script = <A, E>(
   attempts: ReadonlyArray<ScriptedAttempt<A, E>>,
-  options?: { readonly repeat?: boolean }
+  options: { readonly repeat?: boolean } = {}
 ): Effect.Effect<Script<A, E>, HedgePolicyError> =>
   Effect.gen(function* () {
-    const parts = yield* checked(() => check(attempts))
+    const parts = yield* refusable(() => {
+      checkFields("options", options, optionShapes)
+      return check("attempts", attempts, someAttempts).map(checkAttempt<A, E>)
+    })
     const log = new Log<A>(yield* Clock.currentTimeMillis)
     const at = (index: number): Effect.Effect<A, E> => {
-      const part = options?.repeat === true ? parts[index % parts.length] : parts[index]
+      const part = options.repeat === true ? parts[index % parts.length] : parts[index]
       if (part === undefined) {
         const allowed = `at least ${index + 1}, or repeat: true: an execution found none left in the script`
         return Effect.die(new PolicyError({ field: "attempts.length", value: parts.length, allowed }))
@@ -207,9 +216,19 @@ export const script = <A, E>(
 
 // --- surroundings --------------------------------------------------------------------------------------------------
 
-export const layer: Layer.Layer<Default> = Layer.sync(Default, makeDefault)
+type Isolated = Default | LatencyEstimator.Default
 
-export const layerUnlimited: Layer.Layer<Default> = Layer.succeed(Default, unlimited)
+const estimators = Layer.sync(LatencyEstimator.Default, LatencyEstimator.makeDefault)
+
+export const layer: Layer.Layer<Isolated> = Layer.merge(
+  Layer.sync(Default, () => makeDefault()),
+  estimators
+)
+
+export const layerUnlimited: Layer.Layer<Isolated> = Layer.merge(
+  Layer.succeed(Default, unlimited),
+  estimators
+)
 
 export const recordEvents: Effect.Effect<Recorder> = Effect.sync(() => {
   const events: Array<HedgeEvent> = []

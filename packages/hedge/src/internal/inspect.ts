@@ -4,7 +4,7 @@ import type { Key } from "../LatencyEstimator.js"
 import { Tuner } from "./adaptive.js"
 import { neededLoad, reaches, Unbound } from "./adaptiveSchedule.js"
 import { pathOf } from "./estimator.js"
-import type { EnginePolicy } from "./policy.js"
+import { checkPolicy, type EnginePolicy } from "./policy.js"
 import { nowMillis } from "./runtime.js"
 import { hedgedQuantile, noHedge } from "./solver.js"
 import { Survival } from "./survival.js"
@@ -16,7 +16,7 @@ const tunerOf = (policy: EnginePolicy, context: Context.Context<never>): Tuner |
 }
 
 const look = (tuner: Tuner, policy: EnginePolicy, key: Key | undefined, now: number): Inspection => {
-  const own = tuner.at(key === undefined ? policy.key : pathOf(key))
+  const own = tuner.peek(key === undefined ? policy.path : pathOf(key))
   const current = own.current(now)
   const suspendedBy = current.guards.at(now)
   const { solution } = current
@@ -59,18 +59,32 @@ const look = (tuner: Tuner, policy: EnginePolicy, key: Key | undefined, now: num
   }
 }
 
-export const inspect = (
+const ask = <A>(
   self: HedgePolicy<never, never, unknown, unknown>,
-  key?: Key
-): Effect.Effect<Option.Option<Inspection>> => {
-  const policy = self as EnginePolicy
+  question: (tuner: Tuner, policy: EnginePolicy, now: number) => A
+): Effect.Effect<Option.Option<A>> => {
+  const policy = checkPolicy(self)
   return Effect.contextWithEffect((context: Context.Context<never>) =>
     Effect.clockWith((clock) =>
       Effect.sync(() =>
         Option.map(Option.fromNullable(tunerOf(policy, context)), (tuner) =>
-          look(tuner, policy, key, nowMillis(clock))
+          question(tuner, policy, nowMillis(clock))
         )
       )
     )
   )
 }
+
+export const inspect = (
+  self: HedgePolicy<never, never, unknown, unknown>,
+  key?: Key
+): Effect.Effect<Option.Option<Inspection>> =>
+  ask(self, (tuner, policy, now) => look(tuner, policy, key, now))
+
+export const keys = (
+  self: HedgePolicy<never, never, unknown, unknown>
+): Effect.Effect<ReadonlyArray<ReadonlyArray<string>>> =>
+  Effect.map(
+    ask(self, (tuner) => tuner.keys),
+    Option.getOrElse(() => [])
+  )

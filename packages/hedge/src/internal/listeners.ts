@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import type { Listener } from "../HedgeEvent.js"
-import { isFunction, refuse } from "./check.js"
+import { aFunction, check } from "./check.js"
 
 /** The lists are never changed, only replaced: a call keeps to its end the one that it found when it started. */
 export class Listeners extends Context.Reference<Listeners>()("effect-hedge/HedgeEvent/Listeners", {
@@ -29,10 +29,9 @@ const remove = (box: Box, listener: Listener): void => {
 }
 
 export const layer = (listener: Listener): Layer.Layer<Listeners> => {
-  if (!isFunction(listener?.onEvent)) refuse("onEvent", listener?.onEvent, "a function of an event")
-  if (listener.spanOf !== undefined && !isFunction(listener.spanOf)) {
-    refuse("spanOf", listener.spanOf, "a function from AttemptStarted to a span, or undefined")
-  }
+  check("onEvent", listener?.onEvent, aFunction("of an event"))
+  if (listener.spanOf !== undefined)
+    check("spanOf", listener.spanOf, aFunction("from AttemptStarted to a span, or undefined"))
   return Layer.scopedDiscard(
     Effect.flatMap(Listeners, (box) =>
       Effect.acquireRelease(

@@ -8,6 +8,20 @@ export class Lru<V> {
     return this.values.size
   }
 
+  /** From the one that was not used for longest to the one that was used last. */
+  get keys(): ReadonlyArray<string> {
+    return [...this.values.keys()]
+  }
+
+  /** The value of a key, if it is kept. That is no use of it. */
+  peek(key: string): V | undefined {
+    return this.values.get(key)
+  }
+
+  delete(key: string): void {
+    this.values.delete(key)
+  }
+
   /** The value of a key, made if it is not kept. */
   get(key: string, make: () => V): V {
     const { values } = this

@@ -1,39 +1,33 @@
-import { type Config, ConfigError, Context, Duration, Effect, Layer, Schedule } from "effect"
+import { Duration, Schedule, Struct } from "effect"
 import { dual } from "effect/Function"
 import { pipeArguments } from "effect/Pipeable"
-import type {
-  AdaptiveOptions,
-  DeadlineError,
-  HedgePolicy,
-  Options,
-  Service,
-  TagClass
-} from "../HedgePolicy.js"
+import type { DeadlineError, HedgePolicy, Options } from "../HedgePolicy.js"
+import type { HedgeThrottle } from "../HedgeThrottle.js"
 import type { Key } from "../LatencyEstimator.js"
 import type { Learning } from "./adaptive.js"
-import { adaptive, type Upstreams } from "./adaptivePolicy.js"
-import { Unbound } from "./adaptiveSchedule.js"
 import {
-  aName,
-  checkDuration,
+  aFunction,
+  check,
   checkFields,
-  checkInteger,
-  checkPositiveDuration,
-  isFunction,
-  isName,
+  duration,
+  name,
+  positiveDuration,
   refuse,
-  type Shape
+  type Shape,
+  type Shapes,
+  trueOrFalse,
+  wholeNumber
 } from "./check.js"
-import { HedgePolicyError } from "./errors.js"
-import { type Path, pathOf } from "./estimator.js"
-import { type Losers, losersScoped } from "./losers.js"
-import { learningOf, provideSchedule } from "./schedule.js"
-import { isHedgeThrottle } from "./throttle.js"
+import { aKey, mostKeys, type Path, pathOf } from "./estimator.js"
+import type { Losers } from "./losers.js"
+import { Lru } from "./lru.js"
+import { learningOf, staggerOf } from "./schedule.js"
+import { aThrottle } from "./throttle.js"
 
 export const TypeId = "~effect-hedge/HedgePolicy" as const
 
 type In = Duration.DurationInput
-type AnyOptions = Options<never, never, unknown, In | undefined, In | undefined>
+export type AnyOptions = Options<never, never, unknown, In | undefined, In | undefined>
 type AnyPolicy = HedgePolicy<never, never, unknown, unknown>
 
 /** The options that `modify` may replace: all that change no type parameter. */
@@ -54,6 +48,9 @@ export type Changes<A, E> = Partial<
   >
 >
 
+/** Each upstream's throttle: one that is out takes nothing from another. Without an upstream, that of calls that have none. */
+export type Upstreams = (upstream: string | undefined) => HedgeThrottle
+
 /** A policy as the engine reads it: durations in milliseconds, and who owns its losers. */
 export interface EnginePolicy extends AnyPolicy {
   readonly deadlineMillis: number
@@ -64,14 +61,19 @@ export interface EnginePolicy extends AnyPolicy {
   readonly losers: Losers | undefined
   /** What the schedule learns by, if it does. */
   readonly learning: Learning | undefined
-  /** What its calls are told apart by. */
-  readonly key: Path | undefined
+  /** Its key as an estimator knows it. */
+  readonly path: Path | undefined
   /** The throttles of a policy that has one for each upstream, the first part of a key. */
   readonly upstreams: Upstreams | undefined
 }
 
 export const isHedgePolicy = (u: unknown): u is AnyPolicy =>
   typeof u === "object" && u !== null && TypeId in u
+
+const aPolicy: Shape = [isHedgePolicy, "a policy, such as HedgePolicy.make makes"]
+
+/** A policy, of whatever it is, as the engine reads it. */
+export const checkPolicy = (self: unknown): EnginePolicy => check("policy", self, aPolicy) as EnginePolicy
 
 const proto = {
   [TypeId]: {
@@ -107,32 +109,36 @@ const fromData = (data: Data): EnginePolicy =>
     maxPushbackMillis: toMillis(data.maxPushback)
   })
 
-/** What each option may be, apart from the durations and numbers that are checked where they are read. */
-const shapes: { readonly [K in keyof Required<AnyOptions>]: Shape } = {
+export const shapes: Shapes<keyof AnyOptions> = {
   schedule: [Schedule.isSchedule, 'a Schedule, such as HedgeSchedule.fixed("80 millis")'],
-  throttle: [isHedgeThrottle, "a HedgeThrottle"],
-  classify: [isFunction, "a function from an Exit to a HedgeOutcome"],
-  onDiscard: [isFunction, "a function from a value to an Effect"],
-  gates: [(u) => Array.isArray(u) && u.every(isFunction), "an array of functions"],
-  awaitLosers: [(u) => typeof u === "boolean", "true or false"],
+  maxAttempts: wholeNumber(2),
+  deadline: positiveDuration,
+  throttle: aThrottle,
+  classify: aFunction("from an Exit to a HedgeOutcome"),
+  onDiscard: aFunction("from a value to an Effect"),
+  attemptTimeout: positiveDuration,
+  minTimeLeft: duration,
+  maxPushback: duration,
+  awaitLosers: trueOrFalse,
+  loserGrace: duration,
+  gates: [
+    (u) => Array.isArray(u) && u.every((gate) => typeof gate === "function"),
+    "an array of functions from a HedgeState to a reason, or undefined"
+  ],
   target: [(u) => u === "any" || u === "idle", '"any" or "idle"'],
-  name: [isName, aName],
-  maxAttempts: undefined,
-  deadline: undefined,
-  attemptTimeout: undefined,
-  minTimeLeft: undefined,
-  maxPushback: undefined,
-  loserGrace: undefined
+  name
 }
 
-const optional = <A, B>(value: A | undefined, f: (value: A) => B): B | undefined =>
-  value === undefined ? undefined : f(value)
+/** `schedule`, `deadline` and `attemptTimeout` are in the type of a policy. */
+const changeable = Struct.omit(shapes, "schedule", "deadline", "attemptTimeout")
 
-const check = (options: AnyOptions, eligible: boolean): EnginePolicy => {
-  checkFields("options", options, shapes)
-  if (options.schedule === undefined) refuse("schedule", undefined, shapes.schedule![1])
-  const deadline = optional(options.deadline, (input) => checkPositiveDuration("deadline", input))
-  const minTimeLeft = checkDuration("minTimeLeft", options.minTimeLeft ?? 0)
+const optionalDuration = (input: In | undefined): Duration.Duration | undefined =>
+  input === undefined ? undefined : Duration.decode(input)
+
+/** Of options each of which may be what it is. */
+const fromOptions = (options: AnyOptions): EnginePolicy => {
+  const deadline = optionalDuration(options.deadline)
+  const minTimeLeft = Duration.decode(options.minTimeLeft ?? 0)
   if (options.minTimeLeft !== undefined && deadline === undefined) {
     refuse("minTimeLeft", options.minTimeLeft, "no value, unless there is a deadline")
   }
@@ -142,160 +148,92 @@ const check = (options: AnyOptions, eligible: boolean): EnginePolicy => {
   return fromData({
     name: options.name ?? "inline",
     schedule: options.schedule,
-    maxAttempts: checkInteger("maxAttempts", options.maxAttempts ?? 2, 2),
+    maxAttempts: options.maxAttempts ?? 2,
     deadline,
-    attemptTimeout: optional(options.attemptTimeout, (input) =>
-      checkPositiveDuration("attemptTimeout", input)
-    ),
+    attemptTimeout: optionalDuration(options.attemptTimeout),
     minTimeLeft,
-    maxPushback: checkDuration("maxPushback", options.maxPushback ?? "1 second"),
+    maxPushback: Duration.decode(options.maxPushback ?? "1 second"),
     throttle: options.throttle,
     classify: options.classify,
     onDiscard: options.onDiscard,
     gates: options.gates ?? [],
     awaitLosers: options.awaitLosers ?? false,
-    loserGrace: checkDuration("loserGrace", options.loserGrace ?? "10 seconds"),
+    loserGrace: Duration.decode(options.loserGrace ?? "10 seconds"),
     target: options.target ?? "any",
-    eligible,
+    eligible: true,
     losers: undefined,
+    learns: staggerOf(options.schedule) === undefined || learningOf(options.schedule) !== undefined,
     learning: learningOf(options.schedule),
     key: undefined,
+    path: undefined,
     upstreams: undefined
   })
 }
 
+export const checked = (options: AnyOptions): EnginePolicy => {
+  checkFields("options", options, shapes, ["schedule"])
+  return fromOptions(options)
+}
+
 export const make = <A, E, R, D extends In | undefined, T extends In | undefined>(
   options: Options<A, E, R, D, T>
-): HedgePolicy<A, E, DeadlineError<D | T>, R> => check(options, true) as never
+): HedgePolicy<A, E, DeadlineError<D | T>, R> => checked(options) as never
 
 /** A policy given as such or as options: what every combinator accepts. */
 export const fromInput = (input: AnyOptions | AnyPolicy): EnginePolicy =>
-  isHedgePolicy(input) ? (input as EnginePolicy) : check(input, true)
+  isHedgePolicy(input) ? (input as EnginePolicy) : checked(input)
 
-const changed = (self: EnginePolicy, changes: Partial<Data>): EnginePolicy =>
+/** The same policy but for some data. */
+export const changed = (self: EnginePolicy, changes: Partial<Data>): EnginePolicy =>
   fromData({ ...self, ...changes })
-
-const defined = (record: object): object =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
 
 export const modify: {
   <A, E>(changes: Changes<A, E>): <EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R>
   <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>, changes: Changes<A, E>): HedgePolicy<A, E, EX, R>
-} = dual(2, (self: EnginePolicy, changes: Changes<never, never>): EnginePolicy => {
-  const {
-    name,
-    schedule,
-    maxAttempts,
-    deadline,
-    attemptTimeout,
-    maxPushback,
-    gates,
-    target,
-    awaitLosers,
-    loserGrace
-  } = self
-  const options = defined({
-    ...{ name, schedule, maxAttempts, deadline, attemptTimeout, maxPushback, gates, target, awaitLosers },
-    loserGrace,
-    ...{ throttle: self.throttle, classify: self.classify, onDiscard: self.onDiscard },
-    minTimeLeft: self.minTimeLeftMillis > 0 ? self.minTimeLeft : undefined,
-    ...changes
-  }) as AnyOptions
-  const { key, learning, losers } = self
-  const upstreams = changes.throttle === undefined ? self.upstreams : undefined
-  return changed(check(options, self.eligible), { key, learning, losers, upstreams })
+} = dual(2, (self: AnyPolicy, changes: Changes<never, never>): EnginePolicy => {
+  const policy = checkPolicy(self)
+  checkFields("changes", changes, changeable)
+  // none is what a policy says that has no deadline, and what may not be said without one
+  const minTimeLeft = policy.minTimeLeftMillis > 0 ? policy.minTimeLeft : undefined
+  const { eligible, key, losers, path } = policy
+  const upstreams = changes.throttle === undefined ? policy.upstreams : undefined
+  const options = { ...policy, minTimeLeft, ...changes } as AnyOptions
+  const learning = policy.learning?.forAttempts(changes.maxAttempts ?? policy.maxAttempts)
+  return changed(fromOptions(options), { eligible, key, learning, losers, path, upstreams })
 })
 
 export const ineligible = <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>): HedgePolicy<A, E, EX, R> =>
-  changed(self as unknown as EnginePolicy, { eligible: false }) as never
+  changed(checkPolicy(self), { eligible: false }) as never
+
+/** What `keyed` has made of a policy: to make one anew for each call would cost as much as the call. */
+const variants = new WeakMap<EnginePolicy, Lru<EnginePolicy>>()
+
+const variantsOf = (policy: EnginePolicy): Lru<EnginePolicy> => {
+  let known = variants.get(policy)
+  if (known === undefined) {
+    known = new Lru(mostKeys)
+    variants.set(policy, known)
+  }
+  return known
+}
 
 export const keyed: {
   (key: Key): <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R>
   <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>, key: Key): HedgePolicy<A, E, EX, R>
-} = dual(2, (self: EnginePolicy, key: Key): EnginePolicy => {
-  const path = pathOf(key)
-  const upstream = typeof key === "string" ? key : key[0]
-  const throttle = upstream === undefined ? self.throttle : (self.upstreams?.(upstream) ?? self.throttle)
-  return changed(self, { key: path, throttle })
+} = dual(2, (self: AnyPolicy, key: Key): EnginePolicy => {
+  const policy = checkPolicy(self)
+  const path = pathOf(check("key", key, aKey))
+  if (!policy.learns) return policy
+  const throttle =
+    policy.upstreams === undefined
+      ? policy.throttle
+      : policy.upstreams(typeof key === "string" ? key : key[0])
+  const id = path?.id ?? ""
+  const known = variantsOf(policy)
+  const make = () => changed(policy, { key, path, throttle })
+  const variant = known.get(id, make)
+  if (variant.throttle === throttle) return variant
+  // the upstream's throttle was forgotten meanwhile, and made anew
+  known.delete(id)
+  return known.get(id, make)
 })
-
-/** The policy with what it needs taken from a context, so that a tag can hold it. */
-const closeOver = (self: EnginePolicy, context: Context.Context<unknown>, losers: Losers): EnginePolicy => {
-  const { onDiscard } = self
-  return changed(self, {
-    schedule: provideSchedule(self.schedule, context),
-    onDiscard:
-      onDiscard === undefined
-        ? undefined
-        : (value) =>
-            Effect.mapInputContext(onDiscard(value), (own: Context.Context<never>) =>
-              Context.merge(context, own)
-            ),
-    // a policy from another layer goes on to learn there
-    learning: self.learning instanceof Unbound ? self.learning.bind(self.maxAttempts) : self.learning,
-    losers
-  })
-}
-
-const layerOf = <Self, Id extends string>(
-  tag: TagClass<Self, Id>,
-  input:
-    | Options<unknown, unknown, unknown, In | undefined, In | undefined>
-    | HedgePolicy<unknown, unknown, unknown, unknown>,
-  upstreams?: Upstreams
-): Layer.Layer<Self, never, unknown> => {
-  const given = fromInput(input as never)
-  const policy = upstreams === undefined ? given : changed(given, { upstreams })
-  const named = policy.name === "inline" ? changed(policy, { name: tag.key }) : policy
-  return Layer.scoped(
-    tag,
-    Effect.gen(function* () {
-      const context = yield* Effect.context<unknown>()
-      const losers = yield* losersScoped(named.name, named.loserGrace)
-      return closeOver(named, context, losers) as unknown as Service
-    })
-  )
-}
-
-/** Checked at once; the state is the layer's, so it is made when that is built. */
-const adaptiveLayer = <Self, Id extends string>(
-  tag: TagClass<Self, Id>,
-  options: AdaptiveOptions
-): Layer.Layer<Self> => {
-  check(adaptive(options).options as AnyOptions, true)
-  return Layer.unwrapEffect(
-    Effect.sync(() => {
-      const made = adaptive(options)
-      return layerOf(tag, made.options, made.upstreams) as Layer.Layer<Self>
-    })
-  )
-}
-
-type AnyServiceOptions = Options<unknown, unknown, never, In | undefined, In | undefined>
-
-const checkedLayer = <Self, Id extends string>(tag: TagClass<Self, Id>, options: AnyServiceOptions) =>
-  Effect.suspend(() => {
-    try {
-      return Effect.succeed(layerOf(tag, options))
-    } catch (error) {
-      return error instanceof HedgePolicyError ? Effect.fail(toConfigError(error)) : Effect.die(error)
-    }
-  })
-
-const toConfigError = (error: HedgePolicyError): ConfigError.ConfigError =>
-  ConfigError.InvalidData([error.field], error.message)
-
-export const Tag = <const Id extends string>(id: Id): (<Self>() => TagClass<Self, Id>) => {
-  if (!isName(id)) refuse("id", id, aName)
-  return <Self>(): TagClass<Self, Id> => {
-    const tag = Context.Tag(id)<Self, Service>()
-    return Object.assign(tag, {
-      layer: (input: never) => layerOf(tag as TagClass<Self, Id>, input),
-      layerConfig: (config: Config.Config<AnyServiceOptions>) =>
-        Layer.unwrapEffect(
-          Effect.flatMap(config, (options) => checkedLayer(tag as TagClass<Self, Id>, options))
-        ),
-      layerAdaptive: (options: AdaptiveOptions) => adaptiveLayer(tag as TagClass<Self, Id>, options)
-    }) as never
-  }
-}

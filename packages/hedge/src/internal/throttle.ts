@@ -1,16 +1,17 @@
-import { Effect } from "effect"
-import type { HedgeThrottle } from "../HedgeThrottle.js"
+import { Effect, Predicate } from "effect"
+import type { HedgeThrottle, Settings } from "../HedgeThrottle.js"
 import {
-  aName,
+  aFunction,
+  check,
   checkFields,
-  checkInteger,
-  checkNumber,
-  checkObject,
-  isFunction,
-  isName,
+  name,
+  number,
   refuse,
-  type Shape
+  type Shape,
+  type Shapes,
+  wholeNumber
 } from "./check.js"
+import { Lru } from "./lru.js"
 import { nowMillis } from "./runtime.js"
 
 export const TypeId = "~effect-hedge/HedgeThrottle" as const
@@ -18,21 +19,21 @@ export const TypeId = "~effect-hedge/HedgeThrottle" as const
 export const isHedgeThrottle = (u: unknown): u is HedgeThrottle =>
   typeof u === "object" && u !== null && TypeId in u
 
-const questions: { readonly [K in keyof Required<HedgeThrottle.Questions>]: Shape } = {
-  name: [isName, aName],
-  refusedBy: [isFunction, "a function from a time to who refuses, or undefined"],
-  take: [isFunction, "a function of a time"],
-  onCall: [isFunction, "a function of a time"],
-  onOutcome: [isFunction, "a function of an outcome and whether it said do-not-retry"],
-  onHedgeEnd: [isFunction, "a function"],
-  tokens: [isFunction, "a function from a time to a number"]
+export const aThrottle: Shape = [isHedgeThrottle, "a HedgeThrottle, such as HedgeThrottle.loadBudget makes"]
+
+const questions: Shapes<keyof HedgeThrottle> = {
+  name,
+  refusedBy: aFunction("from a time to who refuses, or undefined"),
+  take: aFunction("of a time"),
+  onCall: aFunction("of a time"),
+  onOutcome: aFunction("of an outcome and whether it said do-not-retry"),
+  onHedgeEnd: aFunction("of nothing"),
+  tokens: aFunction("from a time to a number, or undefined"),
+  [TypeId]: [(u) => u === TypeId, "what HedgeThrottle.make sets"]
 }
 
 export const make = (answers: HedgeThrottle.Questions): HedgeThrottle => {
-  checkFields("questions", answers, { ...questions, [TypeId]: undefined })
-  for (const field of ["name", "refusedBy", "take"] as const) {
-    if (answers[field] === undefined) refuse(field, undefined, questions[field]![1])
-  }
+  checkFields("questions", answers, questions, ["name", "refusedBy", "take"])
   return { ...answers, [TypeId]: TypeId }
 }
 
@@ -78,23 +79,24 @@ class RecentCount {
 // sums of fractions such as 0.1 must reach a whole token when the arithmetic says so
 const epsilon = 1e-9
 
+const extraLoad = number(
+  (n) => n > 0 && Number.isFinite(n),
+  "a number above 0, such as 0.1 for at most 10 % more requests"
+)
+const burst = number((n) => n >= 0 && Number.isFinite(n), "a number of at least 0")
+
+/** The settings of the default throttle. */
+const defaults = { extraLoad: 0.2, burst: 10, maxTokens: 100, tokenRatio: 0.1 }
+
 export const loadBudget = (options: {
   readonly extraLoad: number
   readonly burst?: number
 }): HedgeThrottle => {
-  checkObject("options", options, "an object with extraLoad and, perhaps, burst")
-  const extraLoad = checkNumber(
-    "extraLoad",
-    options.extraLoad,
-    (n) => n > 0 && Number.isFinite(n),
-    "a number above 0, such as 0.1 for at most 10 % more requests"
-  )
-  const burst = checkNumber(
-    "burst",
-    options.burst === undefined ? defaults.burst : options.burst,
-    (n) => n >= 0 && Number.isFinite(n),
-    "a number of at least 0"
-  )
+  checkFields("options", options, { extraLoad, burst }, ["extraLoad"])
+  return budgetOf(options.extraLoad, options.burst ?? defaults.burst)
+}
+
+const budgetOf = (extraLoad: number, burst: number): HedgeThrottle => {
   const name = "loadBudget"
   const calls = new RecentCount()
   let balance = burst
@@ -117,29 +119,24 @@ export const loadBudget = (options: {
   })
 }
 
+// thousandths of a token, so that sums are exact
+const toThousandths = (n: number): number => Math.floor(n * 1000 + 1e-6)
+
+const maxTokens = number((n) => toThousandths(n) > 0 && n <= 1000, "a number above 0 and at most 1000")
+const tokenRatio = number(
+  (n) => toThousandths(n) > 0 && Number.isFinite(n),
+  "a number of at least 0.001 (only three decimals count)"
+)
+
 export const tokenBucket = (options: {
   readonly maxTokens: number
   readonly tokenRatio: number
 }): HedgeThrottle => {
-  checkObject("options", options, "an object with maxTokens and tokenRatio")
-  // thousandths of a token, so that sums are exact
-  const toThousandths = (n: number) => Math.floor(n * 1000 + 1e-6)
-  const most = toThousandths(
-    checkNumber(
-      "maxTokens",
-      options.maxTokens,
-      (n) => toThousandths(n) > 0 && n <= 1000,
-      "a number above 0 and at most 1000"
-    )
-  )
-  const ratio = toThousandths(
-    checkNumber(
-      "tokenRatio",
-      options.tokenRatio,
-      (n) => toThousandths(n) > 0 && Number.isFinite(n),
-      "a number of at least 0.001 (only three decimals count)"
-    )
-  )
+  checkFields("options", options, { maxTokens, tokenRatio }, ["maxTokens", "tokenRatio"])
+  return bucketOf(toThousandths(options.maxTokens), toThousandths(options.tokenRatio))
+}
+
+const bucketOf = (most: number, ratio: number): HedgeThrottle => {
   const name = "tokenBucket"
   let tokens = most
   return make({
@@ -155,7 +152,7 @@ export const tokenBucket = (options: {
 }
 
 export const concurrency = (n: number): HedgeThrottle => {
-  const most = checkInteger("concurrency", n, 1)
+  const most = check("concurrency", n, wholeNumber(1))
   const name = "concurrency"
   let inFlight = 0
   return make({
@@ -181,7 +178,7 @@ const partsOf = new WeakMap<HedgeThrottle, ReadonlyArray<HedgeThrottle>>()
 export const all = (...given: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
   if (given.length === 0) return refuse("all", [], "at least one throttle")
   given.forEach((throttle, i) => {
-    if (!isHedgeThrottle(throttle)) refuse(`all[${i}]`, throttle, "a HedgeThrottle")
+    check(`all[${i}]`, throttle, aThrottle)
   })
   // one that is named twice, within another all perhaps, is asked and charged once
   const throttles = [...new Set(given.flatMap((throttle) => partsOf.get(throttle) ?? [throttle]))]
@@ -218,13 +215,34 @@ export const unlimited: HedgeThrottle = make({
   take: () => {}
 })
 
-/** The settings of the default throttle. */
-export const defaults = { extraLoad: 0.2, burst: 10, maxTokens: 100, tokenRatio: 0.1 }
+/** What each setting of a throttle like the default one may be. */
+export const settingShapes: Shapes<keyof Settings> = { extraLoad, burst, maxTokens, tokenRatio }
 
-export const makeDefault = (): HedgeThrottle => all(loadBudget(defaults), tokenBucket(defaults))
+export const makeDefault = (settings: Settings = {}): HedgeThrottle => {
+  checkFields("settings", settings, settingShapes)
+  const { burst, extraLoad, maxTokens, tokenRatio } = settings
+  return all(
+    budgetOf(extraLoad ?? defaults.extraLoad, burst ?? defaults.burst),
+    tokenBucket({
+      maxTokens: maxTokens ?? defaults.maxTokens,
+      tokenRatio: tokenRatio ?? defaults.tokenRatio
+    })
+  )
+}
 
-export const takeEffect = (throttle: HedgeThrottle): Effect.Effect<boolean> =>
-  Effect.clockWith((clock) => {
+const mostUpstreams = 256
+const aString: Shape = [Predicate.isString, "a string"]
+
+export const perUpstream = (make: () => HedgeThrottle): ((upstream: string) => HedgeThrottle) => {
+  check("make", make, aFunction("that makes a HedgeThrottle"))
+  const throttles = new Lru<HedgeThrottle>(mostUpstreams)
+  return (upstream) =>
+    throttles.get(check("upstream", upstream, aString), () => check("make()", make(), aThrottle))
+}
+
+export const take = (throttle: HedgeThrottle): Effect.Effect<boolean> => {
+  check("throttle", throttle, aThrottle)
+  return Effect.clockWith((clock) => {
     const now = nowMillis(clock)
     if (throttle.refusedBy(now) !== undefined) return Effect.succeed(false)
     throttle.take(now)
@@ -232,3 +250,4 @@ export const takeEffect = (throttle: HedgeThrottle): Effect.Effect<boolean> =>
     throttle.onHedgeEnd?.()
     return Effect.succeed(true)
   })
+}

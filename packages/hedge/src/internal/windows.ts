@@ -1,4 +1,4 @@
-import { Histogram } from "./histogram.js"
+import { edges, Histogram } from "./histogram.js"
 import { Survival } from "./survival.js"
 
 /** A window ends after so many samples, or so much time, whichever is first. */
@@ -50,7 +50,8 @@ class Yardstick {
     const slowBlock = blockFor(survival.of(2 * median), survival.samples)
     const fastBlock = blockFor(1 - survival.of(median / 2), survival.samples)
     this.slow = slowBlock <= windowSamples ? 2 * median : Infinity
-    this.fast = fastBlock <= windowSamples ? median / 2 : 0
+    // times that lie in the first bucket are not told apart
+    this.fast = fastBlock <= windowSamples && median / 2 >= edges[1]! ? median / 2 : 0
     this.block = Math.max(leastBlock, this.slow < Infinity ? slowBlock : 0, this.fast > 0 ? fastBlock : 0)
   }
 

@@ -12,10 +12,7 @@ export const policy = (hedging: Hedging, timeoutMs: number | null) =>
     name: "hedge-lab",
     schedule: HedgeSchedule.fixed(hedging.delayMs),
     maxAttempts: hedging.maxAttempts,
-    throttle: HedgeThrottle.all(
-      HedgeThrottle.loadBudget({ extraLoad: hedging.extraLoad, burst: 10 }),
-      HedgeThrottle.tokenBucket({ maxTokens: 100, tokenRatio: 0.1 })
-    ),
+    throttle: HedgeThrottle.makeDefault({ extraLoad: hedging.extraLoad }),
     ...(timeoutMs === null ? {} : { deadline: timeoutMs })
   })
 

@@ -9,7 +9,7 @@ import {
   type HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
-import { Cause, Clock, Effect, type Exit } from "effect"
+import { Cause, Clock, Effect, type Exit, Predicate } from "effect"
 import { globalValue } from "effect/GlobalValue"
 import { HedgeOutcome } from "effect-hedge"
 
@@ -24,6 +24,10 @@ export interface Stages<E, R> {
   readonly postprocess: (request: Effect.Effect<Request>) => Effect.Effect<Response, E, R>
 }
 
+/** Whether something can send a request. */
+export const isClient = (u: unknown): boolean =>
+  Predicate.isObject(u) && "execute" in u && typeof u.execute === "function"
+
 /** The stages of a client of `HttpClient.makeWith`; another object's `execute` is a second stage as a whole. */
 export const stagesOf = <E, R>(client: HttpClient.HttpClient.With<E, R>): Stages<E, R> => {
   const { preprocess, postprocess } = client as Partial<Stages<E, R>>
@@ -35,9 +39,9 @@ export const stagesOf = <E, R>(client: HttpClient.HttpClient.With<E, R>): Stages
 // --- requests --------------------------------------------------------------------------------------------------------
 
 /** Where a request goes, without the parameters that are kept beside its URL; `undefined` if its URL is none. */
-export const absoluteUrl = (request: Request): URL | undefined => {
+export const absoluteUrl = ({ url }: Request): URL | undefined => {
   try {
-    return new URL(request.url, globalThis.location?.href)
+    return new URL(url, globalThis.location?.href)
   } catch {
     return undefined
   }
@@ -60,6 +64,15 @@ export const originOf = (request: Request): string | undefined => {
   const origin = absoluteUrl(request)?.origin
   if (origin !== undefined) knownOrigins.set(prefix, origin)
   return origin
+}
+
+/** The path of a request's URL, as it stands there; `undefined` if its URL is none. */
+export const pathOf = (request: Request): string | undefined => {
+  const { url } = request
+  const prefix = beforePath.exec(url)?.[0]
+  const path =
+    prefix === undefined ? absoluteUrl(request)?.pathname : url.slice(prefix.length).replace(/[?#].*$/s, "")
+  return path === "" ? "/" : path
 }
 
 /** The same request with other headers. `HttpClientRequest` can add and replace headers only. */

@@ -6,6 +6,7 @@ import {
 } from "@effect/platform"
 import { Cause, Context, Effect, Layer } from "effect"
 import { type Hedge, HedgeEvent, HedgePolicy, HedgeThrottle } from "effect-hedge"
+import type { Options, OptionsWithPolicy } from "../HttpHedge.js"
 import { stagesOf } from "./http.js"
 import { type AnyOptions, checkOptions } from "./options.js"
 import type { AnyPolicy } from "./policies.js"
@@ -44,7 +45,13 @@ const bring =
       ? call
       : Effect.mapInputContext(call, (context: Context.Context<never>) => Context.merge(own, context))
 
-export const layerWith = (options: AnyOptions): Layer.Layer<HttpClient.HttpClient, never, never> => {
+export function layerWith<EX, RP>(
+  options: OptionsWithPolicy<EX, RP>
+): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient | RP>
+export function layerWith(
+  options: Options
+): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient | HedgePolicy.DefaultPolicy>
+export function layerWith(options: AnyOptions) {
   checkOptions(options)
   return Layer.scoped(
     HttpClient.HttpClient,
@@ -61,7 +68,7 @@ export const layerWith = (options: AnyOptions): Layer.Layer<HttpClient.HttpClien
         )
       return HttpClient.makeWith(Effect.flatMap(call), stages.preprocess)
     })
-  ) as never
+  )
 }
 
-export const layer = layerWith({}) as never
+export const layer = layerWith({})

@@ -1,11 +1,15 @@
+import { Predicate } from "effect"
 import { HedgePolicy } from "effect-hedge"
 import type { Options, OptionsWithPolicy } from "../HttpHedge.js"
+import { isClient } from "./http.js"
 
 export type AnyOptions = Options & Partial<OptionsWithPolicy<unknown, unknown>>
 
 const refuse = (field: string, value: unknown, allowed: string): never => {
   throw new HedgePolicy.HedgePolicyError({ field, value, allowed })
 }
+
+export const defaultIdempotencyHeader = "Idempotency-Key"
 
 type Check = (value: unknown, field: string) => void
 
@@ -14,8 +18,6 @@ const is =
   (value, field) => {
     if (!ok(value)) refuse(field, value, allowed)
   }
-
-const isFunction = (value: unknown): boolean => typeof value === "function"
 
 /** A token of RFC 9110, section 5.6.2. */
 const token = /^[\w!#$%&'*+\-.^`|~]+$/
@@ -37,7 +39,7 @@ const baseUrl = is(
 const fieldsOf =
   (checks: Readonly<Record<string, Check>>, prefix: string): Check =>
   (value, field) => {
-    if (typeof value !== "object" || value === null) return refuse(field, value, "an object")
+    if (!Predicate.isRecord(value) || Predicate.isIterable(value)) return refuse(field, value, "an object")
     for (const [name, part] of Object.entries(value)) {
       const check = Object.hasOwn(checks, name) ? checks[name] : undefined
       if (check === undefined) {
@@ -49,9 +51,9 @@ const fieldsOf =
 
 const checks: { readonly [K in keyof Required<AnyOptions>]: Check } = {
   policy: is(HedgePolicy.isHedgePolicy, "a policy made by HedgePolicy.make"),
-  eligible: is(isFunction, "a function from a request to true or false"),
+  eligible: is(Predicate.isFunction, "a function from a request to true or false"),
   idempotencyHeader: headerName,
-  classify: is(isFunction, "a function from an Exit to a HedgeOutcome"),
+  classify: is(Predicate.isFunction, "a function from an Exit to a HedgeOutcome"),
   replicas: (value, field) => {
     if (!Array.isArray(value) || value.length === 0) {
       return refuse(field, value, "a list of at least one base URL")
@@ -60,15 +62,32 @@ const checks: { readonly [K in keyof Required<AnyOptions>]: Check } = {
       baseUrl(replica, `${field}[${i}]`)
     })
   },
+  key: is(Predicate.isFunction, "a function from a request to a string or an array of strings"),
   credentials: is((value) => value === "include" || value === "omit", '"include" or "omit"'),
-  replay: is(isFunction, "a function from a request to the same request with its whole body"),
+  replay: is(Predicate.isFunction, "a function from a request to the same request with its whole body"),
   headers: fieldsOf({ attempt: headerName, callId: headerName, deadline: headerName }, "headers.")
 }
 
 const checkFields = fieldsOf(checks, "")
 
+/** Two headers of one name would overwrite each other; and copies whose idempotency key differs are no copies. */
+const checkNames = ({ headers = {}, idempotencyHeader = defaultIdempotencyHeader }: AnyOptions): void => {
+  const taken = new Map([[idempotencyHeader.toLowerCase(), "idempotencyHeader"]])
+  for (const [field, name] of Object.entries(headers)) {
+    if (name === undefined) continue
+    const other = taken.get(name.toLowerCase())
+    if (other !== undefined) refuse(`headers.${field}`, name, `another header than that of ${other}`)
+    taken.set(name.toLowerCase(), `headers.${field}`)
+  }
+}
+
 /** Refuses options that make no sense, and fields that do not exist. */
 export const checkOptions = <O extends AnyOptions>(options: O): O => {
   checkFields(options, "options")
+  checkNames(options)
   return options
 }
+
+/** Refuses what cannot send a request. */
+export const checkClient = <C>(client: C): C =>
+  isClient(client) ? client : refuse("client", client, "an HttpClient")

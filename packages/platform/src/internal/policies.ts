@@ -2,6 +2,7 @@ import type { HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Exit } from "effect"
 import { type HedgeAttempt, HedgePolicy, HedgeThrottle } from "effect-hedge"
 import { Held, judgement, originOf, release } from "./http.js"
+import { keysOf } from "./keys.js"
 import type { AnyOptions } from "./options.js"
 import { originThrottle } from "./origins.js"
 import { keyedBy } from "./request.js"
@@ -59,12 +60,14 @@ const forHttp = (
 }
 
 /**
- * The policies that a client's calls run under, made once for each policy it is given. A policy that names no throttle, in a context that holds
- * the process's default one, gets a throttle for the origin of the request: an upstream's outage takes nothing from another.
+ * The policy that a request's call runs under. A policy that names no throttle, in a context that holds the process's default one, gets a
+ * throttle for the origin of the request: an upstream's outage takes nothing from another. One that learns is told what to tell calls apart by,
+ * unless it has been told.
  */
 export const policiesOf = (options: AnyOptions) => {
   const derived = new WeakMap<AnyPolicy, Derived>()
   const processDefault = Context.get(Context.empty(), HedgeThrottle.Default)
+  const keyOf = keysOf(options)
 
   const derive = (policy: AnyPolicy): Derived => {
     let known = derived.get(policy)
@@ -84,11 +87,22 @@ export const policiesOf = (options: AnyOptions) => {
     return throttled
   }
 
-  return (policy: AnyPolicy, context: Context.Context<never>, request: Request): Pair => {
+  const throttled = (policy: AnyPolicy, context: Context.Context<never>, request: Request): Pair => {
     const known = derive(policy)
     if (policy.throttle !== undefined) return known
     if (Context.get(context, HedgeThrottle.Default) !== processDefault) return known
     const origin = originOf(request)
     return origin === undefined ? known : under(known, originThrottle(origin))
+  }
+
+  return (
+    policy: AnyPolicy,
+    context: Context.Context<never>,
+    request: Request,
+    eligible: boolean
+  ): HttpPolicy => {
+    const { hedged, ineligible } = throttled(policy, context, request)
+    const chosen = eligible ? hedged : ineligible
+    return policy.learns && policy.key === undefined ? HedgePolicy.keyed(chosen, keyOf(request)) : chosen
   }
 }

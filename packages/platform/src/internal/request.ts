@@ -2,7 +2,7 @@ import { Headers, HttpClientRequest } from "@effect/platform"
 import { Duration, Effect } from "effect"
 import type { HedgeAttempt } from "effect-hedge"
 import { absoluteUrl, isReplayable, withHeaders } from "./http.js"
-import type { AnyOptions } from "./options.js"
+import { type AnyOptions, defaultIdempotencyHeader } from "./options.js"
 
 type Request = HttpClientRequest.HttpClientRequest
 
@@ -21,7 +21,7 @@ const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
 
 /** Requests that are no reads, but carry a key by which their server knows copies. */
 export const keyedBy = ({
-  idempotencyHeader = "Idempotency-Key"
+  idempotencyHeader = defaultIdempotencyHeader
 }: AnyOptions): ((request: Request) => boolean) => {
   const header = idempotencyHeader.toLowerCase()
   return (request) => !safeMethods.has(request.method) && Boolean(request.headers[header])

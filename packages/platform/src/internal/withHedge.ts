@@ -1,6 +1,7 @@
 import { HttpClient, type HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Scope } from "effect"
 import { Hedge, type HedgeAttempt, HedgePolicy } from "effect-hedge"
+import type { Options, OptionsWithPolicy } from "../HttpHedge.js"
 import {
   abortable,
   type Held,
@@ -11,18 +12,24 @@ import {
   stagesOf,
   unheld
 } from "./http.js"
-import { type AnyOptions, checkOptions } from "./options.js"
+import { type AnyOptions, checkClient, checkOptions } from "./options.js"
 import { type AnyPolicy, policiesOf } from "./policies.js"
 import { copies } from "./request.js"
 
 type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
-type AnyClient = HttpClient.HttpClient.With<unknown, never>
+type Client<E, R> = HttpClient.HttpClient.With<E, R>
 
-export const withHedge = (input: AnyOptions = {}) => {
+export function withHedge<EX, RP>(
+  options: OptionsWithPolicy<EX, RP>
+): <E, R>(self: Client<E, R>) => Client<E | EX, R | RP>
+export function withHedge(
+  options?: Options
+): <E, R>(self: Client<E, R>) => Client<E | Hedge.HedgeError, R | HedgePolicy.DefaultPolicy>
+export function withHedge(input: AnyOptions = {}) {
   const options = checkOptions(input)
-  return (self: AnyClient): AnyClient => {
-    const stages = stagesOf(self)
+  return (self: Client<never, never>): Client<unknown, unknown> => {
+    const stages = stagesOf<unknown, never>(checkClient(self))
     return HttpClient.makeWith(Effect.flatMap(callsOf(stages, options)), stages.preprocess)
   }
 }
@@ -42,7 +49,7 @@ export const callsOf = (
   options: AnyOptions
 ): ((request: Request) => Effect.Effect<Response, unknown>) => {
   const { eligible, copyFor, stamped } = copies(options)
-  const policies = policiesOf(options)
+  const policyOf = policiesOf(options)
 
   const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> => {
     const sent = postprocess(Effect.succeed(copy))
@@ -51,14 +58,14 @@ export const callsOf = (
 
   return (request) =>
     Effect.contextWithEffect((context: Context.Context<never>) => {
-      const { hedged, ineligible } = policies(options.policy ?? defaultPolicy(context), context, request)
+      const policy = policyOf(options.policy ?? defaultPolicy(context), context, request, eligible(request))
       const attempt = (attempt: HedgeAttempt.HedgeAttempt) => {
         const copy = copyFor(request, attempt)
         return stamped === undefined
           ? send(copy, context)
           : Effect.flatMap(stamped(copy, attempt), (copy) => send(copy, context))
       }
-      const result = Effect.flatMap(Hedge.hedgeWith(attempt, eligible(request) ? hedged : ineligible), unheld)
+      const result = Effect.flatMap(Hedge.hedgeWith(attempt, policy), unheld)
       const scoped = scopedController(request)
       return scoped === undefined ? result : Effect.tap(result, releaseAtAbort(scoped))
     })
