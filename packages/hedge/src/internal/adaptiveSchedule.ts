@@ -2,6 +2,7 @@ import { Context, Duration } from "effect"
 import type {
   BudgetedOptions,
   HedgeSchedule,
+  LatencyPairs,
   LearningOptions,
   QuantileOptions,
   Solution
@@ -17,9 +18,10 @@ import {
   refuse
 } from "./check.js"
 import { Default, isLatencyEstimator, type Latencies, survivalOf, unsafeMake } from "./estimator.js"
+import { Pairs } from "./pairs.js"
 import { learned } from "./schedule.js"
 import { hedgedQuantile, leastLoad, type Solution as Solved, solve as solveFor } from "./solver.js"
-import type { Survival } from "./survival.js"
+import { Survival } from "./survival.js"
 import { enoughSamples, windowSamples } from "./windows.js"
 
 /** A schedule that learns, before it is known where. */
@@ -182,8 +184,30 @@ export const reaches = (survival: Survival, { objective, within }: Aim, solution
 export const neededLoad = (survival: Survival, aim: Aim): number | undefined =>
   leastLoad(survival, aim, (solution) => reaches(survival, aim, solution))
 
+/** A survival function may be anybody's. */
+type Known = Pick<Distribution, "samples" | "survival"> | LatencyPairs
+
+/** What is known, and of how many attempts. */
+const known = (latencies: Known): readonly [Survival, mostAttempts: number] => {
+  if ("firsts" in latencies) return [pairsOf(latencies), 2]
+  const survival =
+    survivalOf(latencies as Distribution) ??
+    new Survival().sample((millis) => latencies.survival(Duration.millis(millis)), latencies.samples)
+  return [survival, 3]
+}
+
+const pairsOf = ({ firsts, seconds }: LatencyPairs): Pairs => {
+  if (firsts.length !== seconds.length) refuse("seconds", seconds, "as many latencies as there are firsts")
+  for (const millis of Array.from(firsts)) checkMillis("firsts", millis)
+  for (const millis of Array.from(seconds)) checkMillis("seconds", millis)
+  return new Pairs(firsts, seconds)
+}
+
+const checkMillis = (field: string, millis: number): number =>
+  checkNumber(field, millis, (n) => n >= 0, "milliseconds, not negative")
+
 export const solve = (
-  distribution: Distribution,
+  latencies: Known,
   options: {
     readonly extraLoad: number
     readonly objective?: number
@@ -192,10 +216,15 @@ export const solve = (
   }
 ): Solution => {
   checkFields("options", options, solveFields)
-  const survival = survivalOf(distribution)
+  const [survival, mostAttempts] = known(latencies)
   const extraLoad = checkExtraLoad(options.extraLoad)
   const objective = checkObjective(options.objective ?? 0.99)
-  const maxAttempts = checkInteger("maxAttempts", options.maxAttempts ?? 1 + hedgesFor(objective), 2, 3)
+  const maxAttempts = checkInteger(
+    "maxAttempts",
+    options.maxAttempts ?? Math.min(1 + hedgesFor(objective), mostAttempts),
+    2,
+    mostAttempts
+  )
   const aim = { objective, within: millisOf("within", options.within), hedges: maxAttempts - 1 }
   const solution = solveFor(survival, { extraLoad, ...aim })
   return {
