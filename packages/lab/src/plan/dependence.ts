@@ -1,21 +1,12 @@
 /** Whether calls that follow each other are slow together: then so would be a call and its hedge. */
+import { firstWhere } from "./search.js"
 
 /** Each value's rank among all, those that are equal sharing theirs. */
 const ranks = (values: Float64Array): Float64Array => {
   const sorted = values.slice().sort()
-  return values.map((value) => (countBelow(sorted, value, false) + countBelow(sorted, value, true)) / 2)
-}
-
-/** How many of the sorted are less than a value, or not greater. */
-const countBelow = (sorted: Float64Array, value: number, orEqual: boolean): number => {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (sorted[middle]! < value || (orEqual && sorted[middle] === value)) low = middle + 1
-    else high = middle
-  }
-  return low
+  const below = (value: number) => firstWhere(sorted.length, (i) => sorted[i]! >= value)
+  const upTo = (value: number) => firstWhere(sorted.length, (i) => sorted[i]! > value)
+  return values.map((value) => (below(value) + upTo(value)) / 2)
 }
 
 const correlation = (a: Float64Array, b: Float64Array): number => {

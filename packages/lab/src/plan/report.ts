@@ -1,4 +1,5 @@
 /** A plan: what was read, what hedging would do for it, and what to think of that. */
+import * as Evidence from "./evidence.js"
 import type { Settings } from "./options.js"
 import * as Paste from "./paste.js"
 import * as Plan from "./plan.js"
@@ -13,7 +14,7 @@ export interface Part {
   readonly key: string | undefined
   readonly outlook: Plan.Outlook
   readonly verdict: Verdict
-  readonly policy: string | null
+  readonly policy: Paste.Code | null
   readonly warnings: ReadonlyArray<string>
 }
 
@@ -47,15 +48,15 @@ const partOf = (group: Group, { goals }: Settings, isMixed: boolean): Part => {
   const together = togetherness(group)
   const isPaired = group.ordered?.seconds !== undefined
   const evidence = isPaired
-    ? Plan.paired(group, together.effective)
-    : Plan.independent(group.distribution, together.effective)
+    ? Evidence.paired(group, together.effective)
+    : Evidence.independent(group.distribution, together.effective)
   const outlook = Plan.outlook(evidence, goals)
   const decided = verdict(outlook, goals, together, group, { isMixed, isPaired })
   return {
     key: group.key,
     outlook,
     verdict: decided,
-    policy: decided.row === undefined ? null : Paste.code(decided.row),
+    policy: decided.row === undefined ? null : Paste.code(decided.row, goals.objective, isPaired),
     warnings: Warnings.ofGroup(group, evidence, together, outlook, goals)
   }
 }

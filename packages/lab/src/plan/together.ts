@@ -38,6 +38,8 @@ export const togetherness = ({ distribution, ordered }: Group): Togetherness => 
 /** What a policy would reach if each call's hedge took as long as the call after it: slow calls then come together as they did. */
 export const asSlowAsTheNext = (values: Float64Array, row: Row, p: number, latest: number): number | null => {
   const copies = Copies.paired(values.subarray(0, -1), values.subarray(1))
-  const ms = Choice.quantileOf(Choice.missOf(copies, { ...row, attempts: 2 }), p, latest + row.delayMs)
+  const [delayMs = 0] = row.delaysMs
+  const one = { delaysMs: row.delaysMs.slice(0, 1), probabilities: row.probabilities }
+  const ms = Choice.quantileOf(Choice.missOf(copies, one), p, latest + delayMs)
   return ms === Infinity ? null : ms
 }

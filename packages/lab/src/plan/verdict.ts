@@ -56,7 +56,8 @@ export const verdict = (
     }
   }
   const row =
-    rows.find((each) => each.fanOut === 1 && each.attempts > 1 && gain(each) >= enough * gain(best)) ?? best
+    rows.find((each) => each.fanOut === 1 && each.delaysMs.length > 0 && gain(each) >= enough * gain(best)) ??
+    best
   const promise = `${Say.percent(row.extraLoad)} extra load should take ${name} from ${Say.ms(plain)} to ${Say.ms(row[objective])}`
   const mixed = isMixed ? " Kinds of call are mixed, though: plan each by itself, by --key." : ""
   if (!together.isDependent || ordered === undefined || isPaired) {

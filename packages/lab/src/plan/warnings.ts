@@ -1,8 +1,9 @@
 /** What a user should know before believing a plan. Each warning begins with what it is about. */
 import * as Dependence from "./dependence.js"
 import type { Distribution } from "./distribution.js"
+import * as Evidence from "./evidence.js"
 import * as Plan from "./plan.js"
-import { type Evidence, type Goals, names, type Outlook, percentiles } from "./plan.js"
+import { type Goals, names, type Outlook, percentiles } from "./plan.js"
 import type { Measured } from "./read.js"
 import { type Group, mostKept, otherKeys } from "./samples.js"
 import * as Say from "./say.js"
@@ -23,7 +24,7 @@ export const ofRecord = (measured: Measured, isKeyed: boolean): ReadonlyArray<st
 /** About the latencies of all calls, or of those of one key. */
 export const ofGroup = (
   group: Group,
-  evidence: Evidence,
+  evidence: Evidence.Evidence,
   together: Togetherness,
   outlook: Outlook,
   goals: Goals
@@ -140,7 +141,7 @@ const most = 0.8
 
 const burst = (
   { ordered }: Group,
-  { copies, distribution }: Evidence,
+  { copies, distribution }: Evidence.Evidence,
   { correlation, effective, isDependent }: Togetherness,
   { rows }: Outlook,
   { objective }: Goals
@@ -165,7 +166,7 @@ const burst = (
 
 const pairs = (
   { distribution, ordered }: Group,
-  { copies, effective }: Evidence,
+  { copies, effective }: Evidence.Evidence,
   { rows }: Outlook,
   { objective }: Goals
 ): ReadonlyArray<string> => {
@@ -173,7 +174,7 @@ const pairs = (
   const correlation = Dependence.rankCorrelation(ordered.values, ordered.seconds)
   const row = Plan.bestOf(rows, objective) ?? rows[rows.length - 1]!
   const goals = { objective, extraLoads: [row.extraLoad], fanOuts: [] }
-  const promised = Plan.outlook(Plan.independent(distribution, effective), goals).rows[0]!
+  const promised = Plan.outlook(Evidence.independent(distribution, effective), goals).rows[0]!
   return [
     `pairs: the two copies' latencies have a rank correlation of ${correlation.toFixed(2)}, and predictions count pairs instead of assuming independence, which would promise ${Say.labels[objective]} ${Say.ms(promised[objective])} with ${Say.percent(row.extraLoad)} extra load; the pairs say ${Say.ms(row[objective])}`
   ]
