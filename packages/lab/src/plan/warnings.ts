@@ -53,9 +53,11 @@ const skipped = (measured: Measured): ReadonlyArray<string> =>
       `skipped: ${Say.plural(count, "line")} without a latency (${what}), the first is line ${line}: ${text}`
   )
 
-const unit = ({ column }: Measured): ReadonlyArray<string> =>
+const unit = ({ all, column }: Measured): ReadonlyArray<string> =>
   column.isAssumed === true
-    ? [`unit: nothing says in which unit ${column.name} is; taken as ${column.unit}, --unit says otherwise`]
+    ? [
+        `unit: nothing says in which unit ${column.name} is; taken as ${column.unit}, which makes the median ${Say.ms(all.distribution.quantile(0.5))}; --unit says otherwise`
+      ]
     : []
 
 const columns = ({ column }: Measured): ReadonlyArray<string> =>

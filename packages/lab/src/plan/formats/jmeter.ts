@@ -22,7 +22,7 @@ const tableOf = (head: Head): Table.Table | undefined => {
   if (table?.hasHeader === true) {
     return table.names.includes("timeStamp") && table.names.includes("elapsed") ? table : undefined
   }
-  const isDefault = /^\d{13},\d+,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,(true|false),/.test(head.lines[0] ?? "")
+  const isDefault = /^\d{13},\d+,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,(true|false)(,|$)/.test(head.lines[0] ?? "")
   return isDefault ? { delimiter: ",", names: defaults, hasHeader: false } : undefined
 }
 
@@ -49,6 +49,7 @@ const attributes: Readonly<Record<string, string>> = {
   Connect: "ct"
 }
 
+const tag = /<(\/?)(?:httpSample|sample)\b([^>]*)>/g
 const attribute = /([\w:]+)="([^"]*)"/g
 
 export const jmeter: Format = {
@@ -58,28 +59,32 @@ export const jmeter: Format = {
     if (isXml(head)) {
       const column = Columns.named(ask, ask.column ?? "elapsed", "ms", ["Latency", "Connect"])
       let depth = 0
+      let unfinished = ""
       return {
         title: "JMeter results, XML",
         split: "lines",
         column,
         take: (line, number) => {
-          const tag = /<(\/?)(?:httpSample|sample)\b([^>]*)>/.exec(line)
-          if (tag === null) return
-          const [, closes, inside = ""] = tag
-          if (closes !== "") depth--
-          else {
-            // one inside another is a part of it: a redirect, an image
-            if (depth === 0) {
-              const values = new Map(
-                Array.from(inside.matchAll(attribute), ([, name = "", value]) => [name, value])
-              )
-              sink.row(
-                rowOf((name) => values.get(attributes[name] ?? name)),
-                line,
-                number
-              )
+          // a tag may go on over several lines, and a line may hold several
+          const text = unfinished + line
+          const from = text.search(/<[^<>]*$/)
+          unfinished = from === -1 ? "" : `${text.slice(from)} `
+          for (const [whole, closes, inside = ""] of text.matchAll(tag)) {
+            if (closes !== "") depth--
+            else {
+              // one inside another is a part of it: a redirect, an image
+              if (depth === 0) {
+                const values = new Map(
+                  Array.from(inside.matchAll(attribute), ([, name = "", value]) => [name, value])
+                )
+                sink.row(
+                  rowOf((name) => values.get(attributes[name] ?? name)),
+                  whole,
+                  number
+                )
+              }
+              if (!inside.endsWith("/")) depth++
             }
-            if (!inside.endsWith("/")) depth++
           }
         }
       }
@@ -92,7 +97,7 @@ export const jmeter: Format = {
       title: "JMeter results, CSV",
       split: "lines",
       column: Columns.named(ask, ask.column ?? "elapsed", "ms", ask.column === undefined ? others : []),
-      take: Table.rows(table, sink, rowOf)
+      ...Table.rows(table, sink, rowOf)
     }
   }
 }
