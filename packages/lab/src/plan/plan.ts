@@ -100,15 +100,16 @@ const rounded = (copies: Copies, { delaysMs, probabilities }: Choice, budget: nu
     i > 0 || load === 0 ? probability : Math.min(1, (probability * budget) / load)
   return {
     ...choice,
-    probabilities: probabilities.map((each, i) => Math.floor(scale(each, i) * 1_000 + 1e-9) / 1_000)
+    probabilities: probabilities.map((each, i) => -roundUp(-scale(each, i)))
   }
 }
 
-/** To three digits, and no finer than a microsecond. */
-const roundUp = (ms: number): number => {
-  const unit = Math.max(1e-3, 10 ** (Math.floor(Math.log10(Math.max(ms, 1e-9))) - 2))
-  const digits = Math.max(0, -Math.floor(Math.log10(unit)))
-  return Number((Math.ceil(ms / unit - 1e-9) * unit).toFixed(digits))
+/** To three digits. */
+const roundUp = (value: number): number => {
+  const decimals = value === 0 ? 0 : 2 - Math.floor(Math.log10(Math.abs(value)))
+  // powers of ten are exact only where they are whole
+  const [times, per] = decimals > 0 ? [10 ** decimals, 1] : [1, 10 ** -decimals]
+  return (Math.ceil((value * times) / per - 1e-9) * per) / times
 }
 
 const figuresOf = (

@@ -1,11 +1,12 @@
 /** A plan: what was read, what hedging would do for it, and what to think of that. */
+
+import { togetherness } from "./dependence.js"
 import * as Evidence from "./evidence.js"
 import type { Settings } from "./options.js"
 import * as Paste from "./paste.js"
 import * as Plan from "./plan.js"
 import type { Measured } from "./read.js"
 import type { Group } from "./samples.js"
-import { togetherness } from "./together.js"
 import { type Verdict, verdict } from "./verdict.js"
 import * as Warnings from "./warnings.js"
 

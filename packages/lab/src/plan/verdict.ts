@@ -1,8 +1,9 @@
 /** Whether hedging is worth it, in words, and by which row. */
+
+import { asSlowAsTheNext, type Togetherness } from "./dependence.js"
 import { bestOf, type Goals, type Outlook, percentiles, type Row } from "./plan.js"
 import type { Group } from "./samples.js"
 import * as Say from "./say.js"
-import { asSlowAsTheNext, type Togetherness } from "./together.js"
 
 export interface Verdict {
   readonly words: string

@@ -7,7 +7,6 @@ import { type Goals, names, type Outlook, percentiles } from "./plan.js"
 import type { Measured } from "./read.js"
 import { type Group, mostKept, otherKeys } from "./samples.js"
 import * as Say from "./say.js"
-import { asSlowAsTheNext, type Togetherness } from "./together.js"
 
 /** About the record as a whole. */
 export const ofRecord = (measured: Measured, isKeyed: boolean): ReadonlyArray<string> => [
@@ -25,7 +24,7 @@ export const ofRecord = (measured: Measured, isKeyed: boolean): ReadonlyArray<st
 export const ofGroup = (
   group: Group,
   evidence: Evidence.Evidence,
-  together: Togetherness,
+  together: Dependence.Togetherness,
   outlook: Outlook,
   goals: Goals
 ): ReadonlyArray<string> => [
@@ -117,7 +116,7 @@ const routes = (measured: Measured): ReadonlyArray<string> => {
 
 const samples = (
   { n }: Distribution,
-  together: Togetherness,
+  together: Dependence.Togetherness,
   { unhedged }: Outlook
 ): ReadonlyArray<string> => {
   // what lies beyond the last bucket is another matter
@@ -144,7 +143,7 @@ const most = 0.8
 const burst = (
   { ordered }: Group,
   { copies, distribution }: Evidence.Evidence,
-  { correlation, effective, isDependent }: Togetherness,
+  { correlation, effective, isDependent }: Dependence.Togetherness,
   { rows }: Outlook,
   { objective }: Goals
 ): ReadonlyArray<string> => {
@@ -156,7 +155,9 @@ const burst = (
       : ""
   const row = Plan.bestOf(rows, objective)
   const asNext =
-    row === undefined ? null : asSlowAsTheNext(ordered.values, row, percentiles[objective], distribution.max)
+    row === undefined
+      ? null
+      : Dependence.asSlowAsTheNext(ordered.values, row, percentiles[objective], distribution.max)
   const consequence =
     row === undefined || asNext === null || copies.mostAttempts === 2
       ? ""

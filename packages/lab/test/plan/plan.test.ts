@@ -156,3 +156,14 @@ it("pairs that were measured together are counted, whatever independence would p
   expect(together.rows[4]!.p99!).toBeGreaterThanOrEqual(700)
   expect(together.oracle[4]!.ms!).toBeLessThanOrEqual(together.rows[4]!.p99!)
 })
+
+it("delays and probabilities have three digits, however small they are", () => {
+  const { rows } = planOf(w1, 50_000, 1, { extraLoads: [0.0002, 0.03] })
+  for (const { delaysMs, expectedLoad, extraLoad, probabilities } of rows) {
+    for (const value of [...delaysMs, ...probabilities]) {
+      expect(value).toBeGreaterThan(0)
+      expect(Number(value.toPrecision(3))).toBe(value)
+    }
+    expect(expectedLoad).toBeLessThanOrEqual(extraLoad)
+  }
+})
