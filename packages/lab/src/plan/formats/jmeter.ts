@@ -1,7 +1,8 @@
 /** JMeter's results (JTL): CSV with or without a header, or XML. */
-import { type Format, type Head, NoLatency, type Row } from "../format.js"
+import { type Format, type Head, NoLatency, type Row, type Sink } from "../format.js"
 import { instantOf } from "../instant.js"
 import { statusOf } from "../outcome.js"
+import type { Take } from "../split.js"
 import * as Columns from "./columns.js"
 import * as Table from "./table.js"
 
@@ -52,42 +53,39 @@ const attributes: Readonly<Record<string, string>> = {
 const tag = /<(\/?)(?:httpSample|sample)\b([^>]*)>/g
 const attribute = /([\w:]+)="([^"]*)"/g
 
+/** A tag may go on over several lines, and a line may hold several. A sample inside another is a part of it: a redirect, an image. */
+const takeXml = (sink: Sink): Take => {
+  let unfinished = ""
+  let depth = 0
+  const sample = (text: string, inside: string, number: number) => {
+    const values = new Map(Array.from(inside.matchAll(attribute), ([, name = "", value]) => [name, value]))
+    sink.row(
+      rowOf((name) => values.get(attributes[name] ?? name)),
+      text,
+      number
+    )
+  }
+  return (line, number) => {
+    const text = unfinished + line
+    const from = text.search(/<[^<>]*$/)
+    unfinished = from === -1 ? "" : `${text.slice(from)} `
+    for (const [whole, closes, inside = ""] of text.matchAll(tag)) {
+      if (closes !== "") depth--
+      else {
+        if (depth === 0) sample(whole, inside, number)
+        if (!inside.endsWith("/")) depth++
+      }
+    }
+  }
+}
+
 export const jmeter: Format = {
   name: "jmeter",
   recognise: (head) => isXml(head) || tableOf(head) !== undefined,
   open: (head, ask, sink) => {
     if (isXml(head)) {
       const column = Columns.named(ask, ask.column ?? "elapsed", "ms", ["Latency", "Connect"])
-      let depth = 0
-      let unfinished = ""
-      return {
-        title: "JMeter results, XML",
-        split: "lines",
-        column,
-        take: (line, number) => {
-          // a tag may go on over several lines, and a line may hold several
-          const text = unfinished + line
-          const from = text.search(/<[^<>]*$/)
-          unfinished = from === -1 ? "" : `${text.slice(from)} `
-          for (const [whole, closes, inside = ""] of text.matchAll(tag)) {
-            if (closes !== "") depth--
-            else {
-              // one inside another is a part of it: a redirect, an image
-              if (depth === 0) {
-                const values = new Map(
-                  Array.from(inside.matchAll(attribute), ([, name = "", value]) => [name, value])
-                )
-                sink.row(
-                  rowOf((name) => values.get(attributes[name] ?? name)),
-                  whole,
-                  number
-                )
-              }
-              if (!inside.endsWith("/")) depth++
-            }
-          }
-        }
-      }
+      return { title: "JMeter results, XML", split: "lines", column, take: takeXml(sink) }
     }
     const table = tableOf(head)
     if (table === undefined) throw new NoLatency("is no JTL of JMeter")

@@ -1,5 +1,5 @@
 /** Locust: response times counted by milliseconds, in its JSON and in what workers report; and its CSV of percentiles. */
-import { type Format, type Head, NoLatency, type Piece } from "../format.js"
+import { type Format, type Head, NoLatency, type Piece, type Sink } from "../format.js"
 import * as Json from "../json.js"
 import { isDecimal } from "../unit.js"
 import * as Columns from "./columns.js"
@@ -80,7 +80,7 @@ const piecesOf = (times: unknown): ReadonlyArray<Piece> =>
 /** The sum of the others, where there are any. */
 const isSum = (cells: Table.Cells): boolean => cells("Name") === "Aggregated" || cells("Name") === "Total"
 
-const readCsv = (table: Table.Table, sink: Parameters<Format["open"]>[2]) => {
+const readCsv = (table: Table.Table, sink: Sink) => {
   const shares = table.names.filter((name) => /^\d+(\.\d+)?%$/.test(name))
   return Table.rows(
     table,

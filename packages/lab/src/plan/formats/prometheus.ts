@@ -1,5 +1,5 @@
 /** Histogram buckets of Prometheus: a scrape in the text format, or what a query answers as JSON. */
-import { type Ask, type Format, type Head, NoLatency, type Piece } from "../format.js"
+import { type Ask, type Format, type Head, NoLatency, type Piece, type Sink } from "../format.js"
 import * as Json from "../json.js"
 import { milliseconds, ofName, type Unit } from "../unit.js"
 import * as Columns from "./columns.js"
@@ -158,7 +158,7 @@ const notesOn = (ask: Ask, family: string, all: ReadonlyArray<Buckets>): Readonl
 }
 
 const takeText =
-  (add: ReturnType<typeof gather>["add"], sink: Parameters<Format["open"]>[2]) =>
+  (add: ReturnType<typeof gather>["add"], sink: Sink) =>
   (line: string, number: number): void => {
     if (line.startsWith("#")) return
     const [, name = "", labels, value = ""] = sample.exec(line) ?? []
@@ -181,7 +181,7 @@ const increaseOf = (values: ReadonlyArray<unknown>): number => {
 }
 
 const takeJson =
-  (add: ReturnType<typeof gather>["add"], sink: Parameters<Format["open"]>[2]) =>
+  (add: ReturnType<typeof gather>["add"], sink: Sink) =>
   (text: string): void => {
     const answer = Json.parse(text)
     if (answer === undefined) throw new NoLatency("is no answer of Prometheus: its JSON is cut off or broken")

@@ -135,19 +135,19 @@ const opening = /(?:^|[,;\t|])"/g
 /** Whether a cell in quotes is not at its end when this line is; `isInside` says whether one was when it began. */
 const isOpen = (line: string, isInside = false): boolean => {
   let at = 0
-  let isOpen = isInside
+  let isQuoted = isInside
   for (;;) {
-    if (isOpen) {
+    if (isQuoted) {
       const quote = line.indexOf('"', at)
       if (quote === -1) return true
       at = quote + 1
       if (line[at] === '"') at++
-      else isOpen = false
+      else isQuoted = false
     } else {
       opening.lastIndex = at
       if (opening.exec(line) === null) return false
       at = opening.lastIndex
-      isOpen = true
+      isQuoted = true
     }
   }
 }
