@@ -133,17 +133,35 @@ export interface Solution {
 
 /** The options of {@link solve}: those of {@link BudgetedOptions} that change what is best. */
 export interface SolveOptions extends Pick<BudgetedOptions, "extraLoad" | "objective" | "within"> {
-  /** 2 or 3. Default 2, and 3 from an objective of 0.999 on. */
+  /** 2 or 3. Default 2, and 3 from an objective of 0.999 on, if that is not for pairs. */
   readonly maxAttempts?: number
 }
 
+/** What was measured by sending two copies at the same moment, again and again. */
+export interface LatencyPairs {
+  /** Milliseconds, of the first copy of each pair. */
+  readonly firsts: ArrayLike<number>
+  /** Those of the second, in the same order. */
+  readonly seconds: ArrayLike<number>
+}
+
 /**
- * What {@link budgeted} would do with a distribution, if copies are independent. Throws `HedgePolicyError` for options that make no sense.
+ * What {@link budgeted} would do, as far as is known: of a distribution if copies are independent, and of pairs as dependent as they were.
+ * Pairs tell nothing of a third attempt.
+ *
+ * Any object with the survival function of a `Distribution`, and its number of samples, will do for one. Defaults: `objective` 0.99, `maxAttempts`
+ * 2, and 3 from an objective of 0.999 on, if that is not for pairs. Throws `HedgePolicyError` for options and pairs that make no sense.
  *
  * @example
  * import { HedgeSchedule, LatencyEstimator } from "effect-hedge"
  *
  * export const whatItBuys = (latencies: ReadonlyArray<number>) =>
  *   HedgeSchedule.solve(LatencyEstimator.fromSamples(latencies), { extraLoad: 0.05 }).quantile(0.99)
+ *
+ * export const whatPairsSay = (firsts: ReadonlyArray<number>, seconds: ReadonlyArray<number>) =>
+ *   HedgeSchedule.solve({ firsts, seconds }, { extraLoad: 0.05 }).quantile(0.99)
  */
-export const solve: (distribution: Distribution, options: SolveOptions) => Solution = adaptive.solve
+export const solve: (
+  latencies: Pick<Distribution, "samples" | "survival"> | LatencyPairs,
+  options: SolveOptions
+) => Solution = adaptive.solve

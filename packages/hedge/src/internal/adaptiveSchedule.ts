@@ -1,7 +1,8 @@
-import { Context, Duration } from "effect"
+import { Context, Duration, Predicate } from "effect"
 import type {
   BudgetedOptions,
   HedgeSchedule,
+  LatencyPairs,
   LearningOptions,
   QuantileOptions,
   Solution,
@@ -16,13 +17,23 @@ import {
   number,
   positiveDuration,
   refuse,
+  type Shape,
   type Shapes,
   wholeNumber
 } from "./check.js"
-import { anEstimator, Default, type Latencies, share, survivalOf, unsafeMake } from "./estimator.js"
+import {
+  anEstimator,
+  Default,
+  type Latencies,
+  milliseconds,
+  share,
+  survivalOf,
+  unsafeMake
+} from "./estimator.js"
+import { Pairs } from "./pairs.js"
 import { learned } from "./schedule.js"
 import { hedgedQuantile, leastLoad, type Solution as Solved, solve as solveFor } from "./solver.js"
-import type { Survival } from "./survival.js"
+import { Survival } from "./survival.js"
 import { enoughSamples, windowSamples } from "./windows.js"
 
 /** A schedule that learns, before it is known where. */
@@ -108,8 +119,6 @@ const aimShapes: Shapes<"extraLoad" | "objective" | "within"> = {
 
 export const budgetedShapes: Shapes<keyof BudgetedOptions> = { ...aimShapes, ...learningShapes }
 
-const solveShapes: Shapes<keyof SolveOptions> = { ...aimShapes, maxAttempts: wholeNumber(2, 3) }
-
 const millisOf = (input: Duration.DurationInput | undefined): number | undefined =>
   input === undefined ? undefined : Duration.toMillis(input)
 
@@ -181,11 +190,36 @@ export const reaches = (survival: Survival, { objective, within }: Aim, solution
 export const neededLoad = (survival: Survival, aim: Aim): number | undefined =>
   leastLoad(survival, aim, (solution) => reaches(survival, aim, solution))
 
-export const solve = (distribution: Distribution, options: SolveOptions): Solution => {
-  const survival = survivalOf(distribution)
-  checkFields("options", options, solveShapes, ["extraLoad"])
+type Sampled = Pick<Distribution, "samples" | "survival">
+
+const isSampled = (u: unknown): u is Sampled =>
+  Predicate.isRecord(u) && Predicate.isFunction(u.survival) && Predicate.isNumber(u.samples)
+
+const isList = (u: unknown): u is ArrayLike<number> => Array.isArray(u) || ArrayBuffer.isView(u)
+
+const isPairs = (u: unknown): u is LatencyPairs =>
+  Predicate.isRecord(u) && isList(u.firsts) && isList(u.seconds)
+
+const latencies: Shape = [(u) => isSampled(u) || isPairs(u), "a Distribution, or pairs as firsts and seconds"]
+
+/** A survival function may be anybody's. */
+const survivalFrom = (sampled: Sampled): Survival =>
+  survivalOf(sampled) ??
+  new Survival().sample((millis) => sampled.survival(Duration.millis(millis)), sampled.samples)
+
+const pairsOf = ({ firsts, seconds }: LatencyPairs): Pairs => {
+  if (firsts.length !== seconds.length) refuse("seconds", seconds, "as many latencies as there are firsts")
+  for (const millis of Array.from(firsts)) check("firsts", millis, milliseconds)
+  for (const millis of Array.from(seconds)) check("seconds", millis, milliseconds)
+  return new Pairs(firsts, seconds)
+}
+
+export const solve = (subject: Sampled | LatencyPairs, options: SolveOptions): Solution => {
+  check("latencies", subject, latencies)
+  const [survival, mostAttempts] = isPairs(subject) ? [pairsOf(subject), 2] : [survivalFrom(subject), 3]
+  checkFields("options", options, { ...aimShapes, maxAttempts: wholeNumber(2, mostAttempts) }, ["extraLoad"])
   const { extraLoad, objective = defaultObjective, within } = options
-  const maxAttempts = options.maxAttempts ?? 1 + hedgesFor(objective)
+  const maxAttempts = options.maxAttempts ?? Math.min(1 + hedgesFor(objective), mostAttempts)
   const aim = { objective, within: millisOf(within), hedges: maxAttempts - 1 }
   const solution = solveFor(survival, { extraLoad, ...aim })
   return {

@@ -204,19 +204,15 @@ const read = (seen: Survival): Distribution & { readonly [SurvivalId]: Survival 
   survival: (elapsed) => seen.of(Duration.toMillis(checkDuration("elapsed", elapsed)))
 })
 
-const aDistribution: Shape = [
-  (u) => typeof u === "object" && u !== null && SurvivalId in u,
-  "a Distribution, such as LatencyEstimator.fromSamples makes"
-]
-
-export const survivalOf = (distribution: Distribution): Survival =>
-  (check("distribution", distribution, aDistribution) as ReturnType<typeof read>)[SurvivalId]
+/** The survival function behind a distribution of ours. */
+export const survivalOf = (distribution: object): Survival | undefined =>
+  (distribution as Partial<ReturnType<typeof read>>)[SurvivalId]
 
 export const distribution = (self: LatencyEstimator, key?: Key): Effect.Effect<Distribution> =>
   Effect.sync(() => read(entryOf(self, key).grown.windows.read(new Survival())))
 
 const someSamples: Shape = [Predicate.isIterable, "milliseconds or samples, as an array or another iterable"]
-const milliseconds = number((n) => n >= 0, "milliseconds, not negative")
+export const milliseconds = number((n) => n >= 0, "milliseconds, not negative")
 
 export const fromSamples = (samples: Iterable<number | Sample>): Distribution => {
   const histogram = new Histogram("wide")

@@ -36,7 +36,7 @@ const leastGain = 0.01
 export const missOf = (survival: Survival, { delays, sends }: Solution, t: number): number => {
   let miss = 1
   for (let i = delays.length - 1; i >= 0; i--)
-    miss = 1 - sends[i]! + sends[i]! * survival.of(t - delays[i]!) * miss
+    miss = 1 - sends[i]! + sends[i]! * survival.ofCopy(t, delays[i]!) * miss
   return miss * survival.of(t)
 }
 
@@ -148,7 +148,7 @@ class Search {
   private miss(delay: number, second: number, t: number): number {
     const { extraLoad, survival } = this
     const cost = survival.of(delay)
-    const left = survival.of(t - delay)
+    const left = survival.ofCopy(t, delay)
     this.both = 0
     this.alone = cost > extraLoad * rounding ? extraLoad / cost : 1
     let answered = 1 - left

@@ -84,6 +84,25 @@ export class Survival {
     return this
   }
 
+  /** Takes a survival function that somebody else knows, of so many samples that all finished, by its values at the ends of the buckets. */
+  sample(of: (millis: number) => number, samples: number): this {
+    const { at } = this
+    this.clear()
+    this.samples = samples
+    this.finished = samples
+    // what lies at the very end of a bucket lies in the next one, as everywhere
+    for (let i = 1; i < bucketCount; i++) at[i] = of(edges[i]! * (1 - 1e-12))
+    while (this.first < bucketCount - 1 && at[this.first + 1] === 1) this.first++
+    this.last = bucketCount - 1
+    while (this.last > this.first && !(at[this.last]! > 0)) this.last--
+    return this
+  }
+
+  /** The probability that a copy which is sent after `delay` takes until later than `t`, given that the first one does. */
+  ofCopy(t: number, delay: number): number {
+    return this.of(t - delay)
+  }
+
   /** S(t); 1 for t ≤ 0. */
   of(millis: number): number {
     if (!(millis > 0)) return 1

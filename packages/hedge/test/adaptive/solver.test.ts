@@ -1,5 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
+import { Duration } from "effect"
+import { HedgeSchedule, LatencyEstimator } from "effect-hedge"
 import { Histogram } from "../../src/internal/histogram.js"
+import { Pairs } from "../../src/internal/pairs.js"
 import { hedgedQuantile, leastLoad, loadOf, missOf, solve, winShareOf } from "../../src/internal/solver.js"
 import { Survival } from "../../src/internal/survival.js"
 import { draws, type Latency, logNormal, pareto, random, sometimes, times, uniform, w2 } from "./samples.js"
@@ -134,9 +137,9 @@ describe("one hedge", () => {
 })
 
 describe("two hedges", () => {
-  it("are within 0.5 % of a brute-force search, on 40 random distributions, and never over the budget", () => {
+  it("are within 0.5 % of a brute-force search, on 200 random distributions, and never over the budget", () => {
     const u = random(13)
-    for (let i = 0; i < 40; i++) {
+    for (let i = 0; i < 200; i++) {
       const survival = survivalOf(draws(anyLatency(u), 20_000, 1000 + i))
       const extraLoad = pick(u, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
       const objective = pick(u, 0.99, 0.999)
@@ -218,5 +221,72 @@ describe("C40: the budget that an objective needs", () => {
     expect(reached(needed * 0.95)).toBeGreaterThan(100)
     // nothing answers in less than 10 ms
     expect(within(9)).toBe(undefined)
+  })
+})
+
+describe("what somebody else knows", () => {
+  const latencies = draws(w2, 20_000, 5)
+  const own = HedgeSchedule.solve(LatencyEstimator.fromSamples(latencies), { extraLoad: 0.1 })
+
+  it("of a distribution is its survival function", () => {
+    const sorted = Float64Array.from(latencies).sort()
+    const survival = (elapsed: Duration.DurationInput) => {
+      const millis = Duration.toMillis(elapsed)
+      return sorted.findLastIndex((each) => each <= millis)
+    }
+    const share = (elapsed: Duration.DurationInput) => 1 - (survival(elapsed) + 1) / sorted.length
+    const solved = HedgeSchedule.solve({ samples: sorted.length, survival: share }, { extraLoad: 0.1 })
+    expect(solved).toMatchObject({ probabilities: own.probabilities, neededExtraLoad: own.neededExtraLoad })
+    expect(Duration.toMillis(solved.delays[0]!) / Duration.toMillis(own.delays[0]!)).toBeCloseTo(1, 3)
+    expect(solved.extraLoad).toBeCloseTo(own.extraLoad, 6)
+  })
+
+  it("of pairs that are independent is what theory says", () => {
+    const solved = HedgeSchedule.solve(
+      { firsts: latencies, seconds: draws(w2, 20_000, 6) },
+      { extraLoad: 0.1 }
+    )
+    const ratio = Duration.toMillis(solved.quantile(0.99)) / Duration.toMillis(own.quantile(0.99))
+    expect(Math.abs(ratio - 1)).toBeLessThan(0.02)
+    expect(solved.extraLoad).toBeLessThanOrEqual(0.1 * (1 + 1e-9))
+  })
+
+  it("of pairs that are always slow together is that no hedge helps", () => {
+    const solved = HedgeSchedule.solve({ firsts: latencies, seconds: latencies }, { extraLoad: 0.1 })
+    expect(solved.delays).toStrictEqual([])
+  })
+
+  it("of pairs is within 0.5 % of a brute-force search, when half of the slow ones are slow together", () => {
+    const u = random(17)
+    for (let i = 0; i < 40; i++) {
+      const latency = anyLatency(u)
+      const [firsts, seconds] = [draws(latency, 4_000, 2 * i), draws(latency, 4_000, 2 * i + 1)]
+      const limit = [...firsts].sort((a, b) => a - b)[3_600]!
+      firsts.forEach((millis, k) => {
+        if (millis > limit && k % 2 === 0) seconds[k] = millis * (0.9 + 0.2 * u())
+      })
+      const extraLoad = pick(u, 0.02, 0.05, 0.1, 0.2)
+      const pairs = new Pairs(firsts, seconds)
+      const solution = solve(pairs, { extraLoad, objective: 0.95, hedges: 1 })
+      const found = hedgedQuantile(pairs, solution, sought(0.95))
+      let best = pairs.quantile(sought(0.95))
+      for (const delay of grid(pairs, best, 100)) {
+        const send = Math.min(1, extraLoad / pairs.of(delay))
+        const hedge = { delays: [delay], sends: [send], load: 0 }
+        const reaches = (t: number) => missOf(pairs, hedge, t) <= 1 - sought(0.95)
+        if (delay >= 0 && delay < best && reaches(best)) best = leastWhere(reaches, delay, best)
+      }
+      const bound = solution.delays.length === 0 ? 1.011 : 1.005
+      expect(found / best, `distribution ${i}`).toBeLessThan(bound)
+    }
+  })
+
+  it("of pairs that do not match, or of a third attempt, is refused", () => {
+    const solving = (firsts: ReadonlyArray<number>, seconds: ReadonlyArray<number>, maxAttempts = 2) =>
+      expect(() => HedgeSchedule.solve({ firsts, seconds }, { extraLoad: 0.1, maxAttempts }))
+    solving([1, 2], [1]).toThrow("seconds")
+    solving([1, -2], [1, 2]).toThrow("firsts")
+    solving([1, 2], [1, Number.NaN]).toThrow("seconds")
+    solving([1, 2], [1, 2], 3).toThrow("maxAttempts")
   })
 })

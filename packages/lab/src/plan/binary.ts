@@ -11,6 +11,7 @@ interface Kind {
 const unpack = "unpack it first"
 
 const kinds: ReadonlyArray<Kind> = [
+  { name: "gzip-compressed twice", magic: "\u001f\u008b", hint: unpack },
   {
     name: "a zip archive",
     magic: "PK\u0003\u0004",
@@ -51,6 +52,9 @@ export const nameOf = (head: Buffer): string | undefined => {
   }
   if (/Result[\s\S]{0,200}Attack[\s\S]{0,60}Seq/.test(text)) {
     return "vegeta's own binary; `vegeta encode --to csv` makes a record of it"
+  }
+  if (head[0] === 0x0a && /service\.name|telemetry\.sdk/.test(text)) {
+    return "OTLP as protobuf; let the collector write JSON"
   }
   const kind = kinds.find(({ at = 0, magic }) => text.startsWith(magic, at))
   if (kind === undefined) return "binary data, of no kind that is known here"

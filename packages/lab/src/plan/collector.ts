@@ -95,11 +95,11 @@ export const make = (ask: Ask): Collector => {
       row: (row, text, number) => {
         if (!isWanted(row) || !isAnswered(row, 1)) return
         const ms = milliseconds(row.field(column.name), column.unit)
-        if (ms === undefined) return skip(`no ${column.name}`, text, number)
+        if (ms === undefined) return skip(lacking(column.name, row), text, number)
         let second: number | undefined
         if (ask.pair !== undefined) {
           second = milliseconds(row.field(ask.pair), ask.unit ?? ofName(ask.pair) ?? column.unit)
-          if (second === undefined) return skip(`no ${ask.pair}`, text, number)
+          if (second === undefined) return skip(lacking(ask.pair, row), text, number)
         }
         const { samples, statuses } = seriesOf(row.series ?? "")
         samples.add(ms, keyOf(row), row.at, second)
@@ -119,6 +119,14 @@ export const make = (ask: Ask): Collector => {
       missing: (field) => asked.has(field) && !seen.has(field)
     })
   }
+}
+
+/** What a row has instead of a latency; `1,5` may be one and a half, or fifteen. */
+const lacking = (name: string, row: Row): string => {
+  const found = row.field(name)
+  return typeof found === "string" && /^\s*[\d.]+,[\d.,]*\d/.test(found)
+    ? `${name} has a comma in its number`
+    : `no ${name}`
 }
 
 /** On one line, and not all of it. */

@@ -1,22 +1,19 @@
 /** What becomes of a call's copies: of independent ones by theory, of pairs that were measured together by counting. */
 import type { Survival } from "../tail/latency.js"
-import * as Theory from "../tail/theory.js"
+import { firstWhere } from "./search.js"
 
 export interface Copies {
   readonly survival: Survival
-  /** The probability that none of the copies that start at these times has answered. */
-  readonly miss: (starts: ReadonlyArray<number>) => Survival
+  /** The probability that a copy sent after `delay` is unanswered at `ms`, if the first one is. */
+  readonly ofCopy: (ms: number, delay: number) => number
   /** More than these cannot be told anything about. */
-  readonly mostAttempts: number
+  readonly mostAttempts: 2 | 3
 }
-
-/** The third copy is the last that pays, at budgets for extra load that anybody would spend. */
-const mostAttempts = 3
 
 export const independent = (survival: Survival): Copies => ({
   survival,
-  miss: (starts) => Theory.miss(survival, starts),
-  mostAttempts
+  ofCopy: (ms, delay) => survival(ms - delay),
+  mostAttempts: 3
 })
 
 /**
@@ -29,15 +26,19 @@ export const paired = (
   correct: (share: number) => number = (share) => share
 ): Copies => {
   const n = firsts.length
-  const share = (ms: number, delay: number): number => {
-    let missed = 0
-    for (let i = 0; i < n; i++) if (firsts[i]! > ms && seconds[i]! > ms - delay) missed++
-    return correct(missed / n)
-  }
-  const alone: Survival = (ms) => (ms <= 0 ? 1 : share(ms, Infinity))
+  const order = Array.from(firsts.keys()).sort((a, b) => firsts[a]! - firsts[b]!)
+  const first = Float64Array.from(order, (i) => firsts[i]!)
+  const second = Float64Array.from(order, (i) => seconds[i]!)
+  const countUpTo = (ms: number) => firstWhere(n, (i) => first[i]! > ms)
+  const survival: Survival = (ms) => (ms <= 0 ? 1 : correct((n - countUpTo(ms)) / n))
   return {
-    survival: alone,
-    miss: ([, delay]) => (delay === undefined ? alone : (ms) => (ms <= 0 ? 1 : share(ms, delay))),
+    survival,
+    ofCopy: (ms, delay) => {
+      let both = 0
+      for (let i = countUpTo(ms); i < n; i++) if (second[i]! > ms - delay) both++
+      const alone = survival(ms)
+      return alone === 0 ? 0 : correct(both / n) / alone
+    },
     mostAttempts: 2
   }
 }

@@ -1,6 +1,7 @@
 /** The latencies that were measured, as a distribution: of single values, or of counts between two. */
 import type { Survival } from "../tail/latency.js"
 import type { Piece } from "./format.js"
+import { firstWhere } from "./search.js"
 
 export interface Distribution {
   /** How many latencies. */
@@ -108,18 +109,6 @@ const commonDivisor = (values: Float64Array): number => {
 }
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
-
-/** The first index below `length` for which a condition holds that, once true, stays so; `length` if there is none. */
-const firstWhere = (length: number, condition: (index: number) => boolean): number => {
-  let low = 0
-  let high = length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (condition(middle)) high = middle
-    else low = middle + 1
-  }
-  return low
-}
 
 /** The same counts in pieces that do not overlap: each is cut where another begins or ends. */
 const separate = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Piece> => {

@@ -8,20 +8,22 @@ export const parse = (text: string): unknown => {
   }
 }
 
+const marks = /"(?:[^"\\]|\\.)*"|[{}[\],]/g
+
 /** A value of which only the beginning is there, as far as it goes: cut after its last whole element, and closed. */
 export const parseBeginning = (text: string): unknown => {
-  const open: Array<string> = []
   let end = 0
-  let closers = ""
-  for (const { 0: mark, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],]/g)) {
+  for (const { 0: mark, index } of text.matchAll(marks)) {
+    if (mark === ",") end = index
+    else if (mark === "}" || mark === "]") end = index + 1
+  }
+  const whole = text.slice(0, end)
+  const open: Array<string> = []
+  for (const [mark] of whole.matchAll(marks)) {
     if (mark === "{" || mark === "[") open.push(mark === "{" ? "}" : "]")
     else if (mark === "}" || mark === "]") open.pop()
-    if (mark === "," || mark === "}" || mark === "]") {
-      end = mark === "," ? index : index + 1
-      closers = open.toReversed().join("")
-    }
   }
-  return parse(text.slice(0, end) + closers)
+  return parse(whole + open.reverse().join(""))
 }
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -32,7 +32,7 @@ const extraLoads = [0.01, 0.02, 0.05, 0.1, 0.2]
 
 export const settings = (raw: Raw): Parsed<Settings> =>
   Either.gen(function* () {
-    const added = yield* numbers("extra-load", raw.extraLoad, above(0, 2))
+    const added = yield* numbers("extra-load", raw.extraLoad, above(0, 1))
     const fanOuts = yield* wholeNumbers("fan-out", raw.fanOut, 2, 10_000)
     const column = yield* text("column", raw.column)
     const pair = yield* text("pair", raw.pair)

@@ -2,7 +2,16 @@
 import { Effect } from "effect"
 import { OptionError } from "../optionError.js"
 import * as Collector from "./collector.js"
-import { type Ask, type Column, type Format, type Head, headOf, NoLatency, type Reading } from "./format.js"
+import {
+  type Ask,
+  type Column,
+  type Format,
+  type Head,
+  headOf,
+  NoLatency,
+  type Reading,
+  type Sink
+} from "./format.js"
 import * as AccessLog from "./formats/accessLog.js"
 import { formats } from "./formats/all.js"
 import { PlanError } from "./planError.js"
@@ -47,11 +56,11 @@ export const read = (path: string, ask: Ask): Effect.Effect<Measured, PlanError 
 export const readSource = async (source: Source.Source, ask: Ask): Promise<Measured> => {
   const head = headOf(source.head)
   const collector = Collector.make(ask)
-  const format = formatOf(head, ask)
   try {
+    const format = formatOf(head, ask)
     const reading = format.open(head, ask, collector.sink)
     collector.begin(reading.column)
-    const splitter = splitters[reading.split](reading.take)
+    const splitter = splitters[reading.split](guarded(reading.take, collector.sink))
     for await (const chunk of source.chunks) splitter.push(chunk)
     splitter.end()
     reading.end?.()
@@ -64,9 +73,24 @@ export const readSource = async (source: Source.Source, ask: Ask): Promise<Measu
         problem: `a line or a JSON value of more than ${Split.mostCharacters / 2 ** 20} MB; write one value a line`
       })
     }
+    if (error instanceof RangeError) throw withoutLatency(source, head, tooDeep)
     throw error
   }
 }
+
+const tooDeep = "nested too deeply"
+
+/** JSON may be nested more deeply than the stack: such a piece is no latency, and costs no other. */
+const guarded =
+  (take: Split.Take, { skip }: Sink): Split.Take =>
+  (piece, number) => {
+    try {
+      take(piece, number)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      skip(tooDeep, piece, number)
+    }
+  }
 
 const splitters = { lines: Split.lines, jsonValues: Split.jsonValues, whole: Split.whole }
 
@@ -151,7 +175,10 @@ const nothingFound = (
       allowed: `must hold for some row; it holds for none of ${collected.filtered}`
     })
   }
-  return withoutLatency(source, head, "")
+  const why = collected.skipped.find(
+    ({ what }) => what.startsWith(reading.column.name) || what === tooDeep
+  )?.what
+  return withoutLatency(source, head, why === undefined ? "" : `holds no latency: ${why}`)
 }
 
 const withoutLatency = ({ name }: Source.Source, { lines, text }: Head, why: string): PlanError => {

@@ -1,10 +1,12 @@
 /** A plan: what was read, what hedging would do for it, and what to think of that. */
+
+import { togetherness } from "./dependence.js"
+import * as Evidence from "./evidence.js"
 import type { Settings } from "./options.js"
 import * as Paste from "./paste.js"
 import * as Plan from "./plan.js"
 import type { Measured } from "./read.js"
 import type { Group } from "./samples.js"
-import { togetherness } from "./together.js"
 import { type Verdict, verdict } from "./verdict.js"
 import * as Warnings from "./warnings.js"
 
@@ -13,7 +15,7 @@ export interface Part {
   readonly key: string | undefined
   readonly outlook: Plan.Outlook
   readonly verdict: Verdict
-  readonly policy: string | null
+  readonly policy: Paste.Code | null
   readonly warnings: ReadonlyArray<string>
 }
 
@@ -47,15 +49,15 @@ const partOf = (group: Group, { goals }: Settings, isMixed: boolean): Part => {
   const together = togetherness(group)
   const isPaired = group.ordered?.seconds !== undefined
   const evidence = isPaired
-    ? Plan.paired(group, together.effective)
-    : Plan.independent(group.distribution, together.effective)
+    ? Evidence.paired(group, together.effective)
+    : Evidence.independent(group.distribution, together.effective)
   const outlook = Plan.outlook(evidence, goals)
   const decided = verdict(outlook, goals, together, group, { isMixed, isPaired })
   return {
     key: group.key,
     outlook,
     verdict: decided,
-    policy: decided.row === undefined ? null : Paste.code(decided.row),
+    policy: decided.row === undefined ? null : Paste.code(decided.row, goals.objective, isPaired),
     warnings: Warnings.ofGroup(group, evidence, together, outlook, goals)
   }
 }

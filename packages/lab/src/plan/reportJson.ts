@@ -24,10 +24,11 @@ export const render = ({ keys, measured, moreKeys, settings: { ask, goals }, who
 const part = ({ outlook, policy, verdict, warnings }: Part, { objective }: Goals) => ({
   rows: outlook.rows.map((row) => ({
     extraLoad: row.extraLoad,
-    delayMs: row.attempts === 1 ? null : row.delayMs,
-    probability: row.probability,
-    attempts: row.attempts,
+    delayMs: row.delaysMs[0] ?? null,
+    probability: row.probabilities[0] ?? 0,
+    attempts: 1 + row.delaysMs.length,
     ...figures(row),
+    hedges: row.delaysMs.map((delayMs, i) => ({ delayMs, probability: row.probabilities[i]! })),
     expectedLoad: round(row.expectedLoad),
     fanOut: row.fanOut
   })),

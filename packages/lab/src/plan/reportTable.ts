@@ -1,5 +1,6 @@
 /** The plan for people. */
 import { grid } from "../tail/table.js"
+import type { Code } from "./paste.js"
 import type { Figures, Goals, Outlook, Row } from "./plan.js"
 import { names } from "./plan.js"
 import type { Part, Report } from "./report.js"
@@ -26,10 +27,16 @@ const body = (part: Part, goals: Goals): string =>
     table(part.outlook, goals),
     ...(part.warnings.length === 0 ? [] : [part.warnings.map((warning) => `! ${warning}`).join("\n")]),
     part.verdict.words,
-    ...(part.policy === null
-      ? []
-      : [`With ${Say.percent(part.verdict.row!.extraLoad)} extra load, as code:`, part.policy])
+    ...(part.policy === null ? [] : code(part.policy, part.verdict.row!))
   ].join("\n\n")
+
+const code = ({ adaptive, fixed }: Code, { extraLoad }: Row): ReadonlyArray<string> => [
+  `With ${Say.percent(extraLoad)} extra load, as code:`,
+  fixed,
+  ...(adaptive === null
+    ? []
+    : ["Or with delays that it learns, and that follow when latencies change:", adaptive])
+]
 
 const table = (outlook: Outlook, { fanOuts, objective }: Goals): string => {
   const label = Say.labels[objective]
@@ -61,9 +68,15 @@ const table = (outlook: Outlook, { fanOuts, objective }: Goals): string => {
   ])
 }
 
-const cells = ({ attempts, delayMs, extraLoad, fanOut, probability }: Row): ReadonlyArray<string> => [
+const cells = ({ delaysMs, extraLoad, fanOut, probabilities }: Row): ReadonlyArray<string> => [
   `${Say.percent(extraLoad)}${fanOut === 1 ? "" : `, pages of ${Say.count(fanOut)}`}`,
-  ...(attempts === 1 ? ["none helps", "", ""] : [Say.ms(delayMs), Say.percent(probability), String(attempts)])
+  ...(delaysMs.length === 0
+    ? ["none helps", "", ""]
+    : [
+        delaysMs.map(Say.ms).join(", "),
+        probabilities.map(Say.percent).join(", "),
+        String(1 + delaysMs.length)
+      ])
 ]
 
 const times = (figures: Figures, objective: Goals["objective"]): ReadonlyArray<string> =>

@@ -44,7 +44,7 @@ export const fromBytes = async (name: string, bytes: AsyncIterable<Uint8Array>):
   }
   return {
     name,
-    head: withoutMark(new StringDecoder(encoding).write(head)),
+    head: withoutMark(decoderOf(encoding).write(head)),
     chunks: decode(chunks, encoding)
   }
 }
@@ -89,14 +89,31 @@ const peek = async (
   return { head, chunks: chunks() }
 }
 
-/** Excel and PowerShell write UTF-16, with a mark at the beginning. */
-const encodingOf = (head: Buffer): "utf8" | "utf16le" =>
-  head[0] === 0xff && head[1] === 0xfe ? "utf16le" : "utf8"
+type Encoding = "utf8" | "utf-16le" | "utf-16be"
+
+/** Excel and PowerShell write UTF-16, most often with a mark at the beginning; without one every other byte of plain text is 0. */
+const encodingOf = (head: Buffer): Encoding => {
+  if (head[0] === 0xff && head[1] === 0xfe) return "utf-16le"
+  if (head[0] === 0xfe && head[1] === 0xff) return "utf-16be"
+  const zeros = [0, 0]
+  const pairs = Math.min(500, Math.floor(head.length / 2))
+  for (let i = 0; i < 2 * pairs; i++) if (head[i] === 0) zeros[i % 2]!++
+  const [even = 0, odd = 0] = zeros
+  if (even + odd < 0.8 * pairs || (even > 0 && odd > 0)) return "utf8"
+  return odd > 0 ? "utf-16le" : "utf-16be"
+}
+
+/** For UTF-8 the one of Node's streams: it is twice as fast. */
+const decoderOf = (encoding: Encoding): Pick<StringDecoder, "write" | "end"> => {
+  if (encoding === "utf8") return new StringDecoder(encoding)
+  const decoder = new TextDecoder(encoding)
+  return { write: (bytes) => decoder.decode(bytes as Buffer, { stream: true }), end: () => decoder.decode() }
+}
 
 const withoutMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
 
-async function* decode(chunks: AsyncIterable<Buffer>, encoding: "utf8" | "utf16le"): AsyncIterable<string> {
-  const decoder = new StringDecoder(encoding)
+async function* decode(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncIterable<string> {
+  const decoder = decoderOf(encoding)
   let isFirst = true
   for await (const chunk of chunks) {
     const text = decoder.write(chunk)

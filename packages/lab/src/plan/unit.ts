@@ -33,7 +33,7 @@ export const parse = (text: string): Unit | undefined => bySpelling.get(text.tri
 export const wordsOf = (name: string): ReadonlyArray<string> =>
   name
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")
-    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
+    .replace(/([A-Z])([A-Z][a-z])/g, "$1 $2")
     .toLowerCase()
     .split(/[^a-z\dµμ]+/)
     .filter((word) => word !== "")
@@ -50,6 +50,11 @@ const toMs = (n: number, unit: Unit): number => {
   return (n * times) / per
 }
 
+/** As people and programs write decimals: neither hexadecimal, nor with a comma, nor `Infinity`. */
+const decimal = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i
+
+export const isDecimal = (text: string): boolean => decimal.test(text)
+
 const part = /(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ]+)/giy
 
 /**
@@ -58,14 +63,13 @@ const part = /(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ]+)/giy
  */
 export const milliseconds = (value: unknown, unit: Unit): number | undefined => {
   if (typeof value === "number") return value >= 0 && value < Infinity ? toMs(value, unit) : undefined
-  if (typeof value !== "string" || value === "") return undefined
-  const n = Number(value)
-  if (!Number.isNaN(n)) return value.trim() === "" || n < 0 || n === Infinity ? undefined : toMs(n, unit)
-  return withUnits(value.trim())
+  if (typeof value !== "string") return undefined
+  return isDecimal(value) ? milliseconds(Number(value), unit) : withUnits(value.trim())
 }
 
 /** `12.5ms`, `1.2 s`, and Go's `1m2.5s`. */
 const withUnits = (text: string): number | undefined => {
+  if (text === "") return undefined
   let sum = 0
   part.lastIndex = 0
   for (let at = 0; at < text.length; at = part.lastIndex) {

@@ -1,8 +1,9 @@
 /** Whether hedging is worth it, in words, and by which row. */
+
+import { asSlowAsTheNext, type Togetherness } from "./dependence.js"
 import { bestOf, type Goals, type Outlook, percentiles, type Row } from "./plan.js"
 import type { Group } from "./samples.js"
 import * as Say from "./say.js"
-import { asSlowAsTheNext, type Togetherness } from "./together.js"
 
 export interface Verdict {
   readonly words: string
@@ -56,7 +57,8 @@ export const verdict = (
     }
   }
   const row =
-    rows.find((each) => each.fanOut === 1 && each.attempts > 1 && gain(each) >= enough * gain(best)) ?? best
+    rows.find((each) => each.fanOut === 1 && each.delaysMs.length > 0 && gain(each) >= enough * gain(best)) ??
+    best
   const promise = `${Say.percent(row.extraLoad)} extra load should take ${name} from ${Say.ms(plain)} to ${Say.ms(row[objective])}`
   const mixed = isMixed ? " Kinds of call are mixed, though: plan each by itself, by --key." : ""
   if (!together.isDependent || ordered === undefined || isPaired) {

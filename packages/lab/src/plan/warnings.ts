@@ -1,12 +1,12 @@
 /** What a user should know before believing a plan. Each warning begins with what it is about. */
 import * as Dependence from "./dependence.js"
 import type { Distribution } from "./distribution.js"
+import * as Evidence from "./evidence.js"
 import * as Plan from "./plan.js"
-import { type Evidence, type Goals, names, type Outlook, percentiles } from "./plan.js"
+import { type Goals, names, type Outlook, percentiles } from "./plan.js"
 import type { Measured } from "./read.js"
 import { type Group, mostKept, otherKeys } from "./samples.js"
 import * as Say from "./say.js"
-import { asSlowAsTheNext, type Togetherness } from "./together.js"
 
 /** About the record as a whole. */
 export const ofRecord = (measured: Measured, isKeyed: boolean): ReadonlyArray<string> => [
@@ -23,8 +23,8 @@ export const ofRecord = (measured: Measured, isKeyed: boolean): ReadonlyArray<st
 /** About the latencies of all calls, or of those of one key. */
 export const ofGroup = (
   group: Group,
-  evidence: Evidence,
-  together: Togetherness,
+  evidence: Evidence.Evidence,
+  together: Dependence.Togetherness,
   outlook: Outlook,
   goals: Goals
 ): ReadonlyArray<string> => [
@@ -52,9 +52,11 @@ const skipped = (measured: Measured): ReadonlyArray<string> =>
       `skipped: ${Say.plural(count, "line")} without a latency (${what}), the first is line ${line}: ${text}`
   )
 
-const unit = ({ column }: Measured): ReadonlyArray<string> =>
+const unit = ({ all, column }: Measured): ReadonlyArray<string> =>
   column.isAssumed === true
-    ? [`unit: nothing says in which unit ${column.name} is; taken as ${column.unit}, --unit says otherwise`]
+    ? [
+        `unit: nothing says in which unit ${column.name} is; taken as ${column.unit}, which makes the median ${Say.ms(all.distribution.quantile(0.5))}; --unit says otherwise`
+      ]
     : []
 
 const columns = ({ column }: Measured): ReadonlyArray<string> =>
@@ -114,7 +116,7 @@ const routes = (measured: Measured): ReadonlyArray<string> => {
 
 const samples = (
   { n }: Distribution,
-  together: Togetherness,
+  together: Dependence.Togetherness,
   { unhedged }: Outlook
 ): ReadonlyArray<string> => {
   // what lies beyond the last bucket is another matter
@@ -140,8 +142,8 @@ const most = 0.8
 
 const burst = (
   { ordered }: Group,
-  { copies, distribution }: Evidence,
-  { correlation, effective, isDependent }: Togetherness,
+  { copies, distribution }: Evidence.Evidence,
+  { correlation, effective, isDependent }: Dependence.Togetherness,
   { rows }: Outlook,
   { objective }: Goals
 ): ReadonlyArray<string> => {
@@ -153,7 +155,9 @@ const burst = (
       : ""
   const row = Plan.bestOf(rows, objective)
   const asNext =
-    row === undefined ? null : asSlowAsTheNext(ordered.values, row, percentiles[objective], distribution.max)
+    row === undefined
+      ? null
+      : Dependence.asSlowAsTheNext(ordered.values, row, percentiles[objective], distribution.max)
   const consequence =
     row === undefined || asNext === null || copies.mostAttempts === 2
       ? ""
@@ -165,7 +169,7 @@ const burst = (
 
 const pairs = (
   { distribution, ordered }: Group,
-  { copies, effective }: Evidence,
+  { copies, effective }: Evidence.Evidence,
   { rows }: Outlook,
   { objective }: Goals
 ): ReadonlyArray<string> => {
@@ -173,7 +177,7 @@ const pairs = (
   const correlation = Dependence.rankCorrelation(ordered.values, ordered.seconds)
   const row = Plan.bestOf(rows, objective) ?? rows[rows.length - 1]!
   const goals = { objective, extraLoads: [row.extraLoad], fanOuts: [] }
-  const promised = Plan.outlook(Plan.independent(distribution, effective), goals).rows[0]!
+  const promised = Plan.outlook(Evidence.independent(distribution, effective), goals).rows[0]!
   return [
     `pairs: the two copies' latencies have a rank correlation of ${correlation.toFixed(2)}, and predictions count pairs instead of assuming independence, which would promise ${Say.labels[objective]} ${Say.ms(promised[objective])} with ${Say.percent(row.extraLoad)} extra load; the pairs say ${Say.ms(row[objective])}`
   ]

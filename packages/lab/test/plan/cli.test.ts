@@ -50,6 +50,7 @@ describe("hedge-lab plan", { timeout: 60_000 }, () => {
       "p99",
       "p999",
       "ci",
+      "hedges",
       "expectedLoad",
       "fanOut"
     ])

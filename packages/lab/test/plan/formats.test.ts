@@ -503,7 +503,7 @@ describe("any of them", () => {
   it("may be forced", async () => {
     await expectLatencies(lines("1,2", "3,4"), "csv", [2, 4], { format: "csv", column: "2" })
     expect(await refusal("1\n2\n", { format: "har" })).toBe(
-      'a.log: is no HAR: it has no log.entries; its first line is "1"'
+      'a.log: is no HAR: its JSON is cut off or broken; its first line is "1"'
     )
   })
 })

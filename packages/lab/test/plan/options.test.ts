@@ -78,8 +78,8 @@ describe("a wrong option is refused by name, value and what is allowed", () => {
     [{ where: ["status"] }, "--where status: must be FIELD, one of = != ~ !~ < <= > >=, and a value"],
     [{ where: ["path~["] }, "--where path~[: must be FIELD, one of"],
     [{ where: ["size<big"] }, "--where size<big: must be FIELD, one of"],
-    [{ extraLoad: ["0"] }, "--extra-load 0: must be a number above 0 and at most 2"],
-    [{ extraLoad: ["0.1", "5%"] }, "--extra-load 5%: must be a number above 0 and at most 2"],
+    [{ extraLoad: ["0"] }, "--extra-load 0: must be a number above 0 and at most 1"],
+    [{ extraLoad: ["0.1", "5%"] }, "--extra-load 5%: must be a number above 0 and at most 1"],
     [{ fanOut: ["1"] }, "--fan-out 1: must be a whole number from 2 to 10,000"],
     [{ objective: "p42" }, "--objective p42: must be one of p50, p95, p99, p99.9"]
   ])("%o", (typed, message) => {

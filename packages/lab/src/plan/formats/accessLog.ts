@@ -8,7 +8,7 @@ import type { Unit } from "../unit.js"
 import * as Columns from "./columns.js"
 
 /** What comes before the address, the time, the request, status and size; the rest. */
-const pattern = /^(\S*).*?\[([^\]]+)\] "((?:[^"\\]|\\.)*)" (\d{3}|-) (\d+|-)(.*)$/
+const pattern = /^([^\s[]*)(?:\s[^[]*)?\[([^\]]+)\] "((?:[^"\\]|\\.)*)" (\d{3}|-) (\d+|-)(.*)$/
 
 const word = /"((?:[^"\\]|\\.)*)"|\S+/g
 
@@ -31,9 +31,16 @@ const read = (line: string): Entry | undefined => {
     request,
     status,
     bytes,
-    rest: Array.from(rest.matchAll(word), ([all, quoted]) => quoted ?? all)
+    rest: Array.from(rest.replace(list, ",").matchAll(word), ([all, quoted]) => quoted ?? all)
   }
 }
+
+/** Several upstreams have several times, `0.010, 0.020` or `0.010 : 0.020`: one word, and no `$request_time`. */
+const list = /(?<=[\d-])(?: :|,) (?=[\d-])/g
+
+/** What stands after referer and agent, which may be anything: a number, too. */
+const afterAgent = (rest: ReadonlyArray<string>): ReadonlyArray<string> =>
+  rest.length > 2 && !rest.slice(0, 2).every((word) => seconds.test(word)) ? rest.slice(2) : rest
 
 /** Names under which nginx logs `$request_time`. */
 const names = ["request_time", "rt", "reqtime", "req_time", "request_duration", "duration"]
@@ -51,10 +58,12 @@ const micros = /^\*{0,2}(?:\d+\/)?(\d+)\*{0,2}$/
 /** `$request_time` is the first number with a decimal point; `%D` the first whole one, also in `%T/%D`. */
 const nginxTime = (rest: ReadonlyArray<string>): string | undefined =>
   names.map((name) => namedIn(rest, name)).find((value) => value !== undefined) ??
-  rest.find((word) => seconds.test(word))
+  afterAgent(rest).find((word) => seconds.test(word))
 
 const apacheTime = (rest: ReadonlyArray<string>): string | undefined => {
-  const found = rest.map((word) => micros.exec(word)?.[1]).find((value) => value !== undefined)
+  const found = afterAgent(rest)
+    .map((word) => micros.exec(word)?.[1])
+    .find((value) => value !== undefined)
   return found ?? namedIn(rest, "D") ?? namedIn(rest, "time")
 }
 
@@ -120,7 +129,11 @@ const format = (
   }
 }
 
-const columnOf = (ask: Ask, unit: Unit): Column => Columns.named(ask, ask.column ?? "latency", unit)
+/** Apache may log microseconds (`%D`), milliseconds (`%{ms}T`) and seconds (`%T`), and all look the same. */
+const columnOf = (ask: Ask, unit: Unit): Column => ({
+  ...Columns.named(ask, ask.column ?? "latency", unit),
+  isAssumed: unit === "us" && ask.unit === undefined
+})
 
 const withoutLatency =
   "this access log does not say how long requests took: add $request_time (nginx) or %D (Apache) to its format"

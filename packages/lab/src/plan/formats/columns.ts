@@ -32,11 +32,11 @@ export const refuseUnless = (exists: boolean, ask: Ask, names: ReadonlyArray<str
 }
 
 /** Asks for a column where nothing tells which it is. */
-export const ambiguous = (choices: ReadonlyArray<string>): OptionError =>
+export const ambiguous = (choices: ReadonlyArray<string>, hint = ""): OptionError =>
   new OptionError({
     option: "column",
     value: undefined,
-    allowed: `must be given, nothing says which is the latency: ${choices.join(", ")}`
+    allowed: `must be given, nothing says which is the latency: ${choices.join(", ")}${hint}`
   })
 
 const mostListed = 20

@@ -19,7 +19,7 @@ const open = (title: string, delimiter: string | undefined) => (head: Head, ask:
     title: `${title}, ${table.names.length} columns`,
     split: "lines" as const,
     column,
-    take: Table.rows(table, sink, rowOf(table, column.name))
+    ...Table.rows(table, sink, rowOf(table, column.name))
   }
 }
 
@@ -35,10 +35,19 @@ const columnOf = (table: Table.Table, head: Head, ask: Ask): Column => {
   const [only, ...more] = candidates
   if (only === undefined) throw new NoLatency("no column of it holds numbers")
   if (more.length > 0) {
-    throw Columns.ambiguous(candidates.map(({ first, name }) => `${name} (${first} at first)`))
+    throw Columns.ambiguous(
+      candidates.map(({ first, name }) => `${name} (${first} at first)`),
+      isDecimalComma(table, candidates.length)
+        ? "; a number that has a comma is to be written with a point"
+        : ""
+    )
   }
   return Columns.guessed(ask, only.name)
 }
+
+/** `12,5` on every line is two columns, or one number. */
+const isDecimalComma = ({ delimiter, hasHeader, names }: Table.Table, numeric: number): boolean =>
+  delimiter === "," && !hasHeader && names.length === 2 && numeric === 2
 
 /** Columns of latencies, by their values: numbers that differ, and no moments. */
 const numericColumns = (table: Table.Table, head: Head) => {

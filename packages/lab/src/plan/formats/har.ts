@@ -58,7 +58,9 @@ export const har: Format = {
         ask.column === undefined ? ["timings.wait"] : []
       ),
       take: (text, number) => {
-        const found = Json.at(Json.parse(text), "log.entries")
+        const value = Json.parse(text)
+        if (value === undefined) throw new NoLatency("is no HAR: its JSON is cut off or broken")
+        const found = Json.at(value, "log.entries")
         if (!Array.isArray(found)) throw new NoLatency("is no HAR: it has no log.entries")
         for (const entry of found) {
           entries++

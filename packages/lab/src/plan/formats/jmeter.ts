@@ -1,7 +1,8 @@
 /** JMeter's results (JTL): CSV with or without a header, or XML. */
-import { type Format, type Head, NoLatency, type Row } from "../format.js"
+import { type Format, type Head, NoLatency, type Row, type Sink } from "../format.js"
 import { instantOf } from "../instant.js"
 import { statusOf } from "../outcome.js"
+import type { Take } from "../split.js"
 import * as Columns from "./columns.js"
 import * as Table from "./table.js"
 
@@ -22,7 +23,7 @@ const tableOf = (head: Head): Table.Table | undefined => {
   if (table?.hasHeader === true) {
     return table.names.includes("timeStamp") && table.names.includes("elapsed") ? table : undefined
   }
-  const isDefault = /^\d{13},\d+,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,(true|false),/.test(head.lines[0] ?? "")
+  const isDefault = /^\d{13},\d+,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,(true|false)(,|$)/.test(head.lines[0] ?? "")
   return isDefault ? { delimiter: ",", names: defaults, hasHeader: false } : undefined
 }
 
@@ -49,7 +50,34 @@ const attributes: Readonly<Record<string, string>> = {
   Connect: "ct"
 }
 
+const tag = /<(\/?)(?:httpSample|sample)\b([^>]*)>/g
 const attribute = /([\w:]+)="([^"]*)"/g
+
+/** A tag may go on over several lines, and a line may hold several. A sample inside another is a part of it: a redirect, an image. */
+const takeXml = (sink: Sink): Take => {
+  let unfinished = ""
+  let depth = 0
+  const sample = (text: string, inside: string, number: number) => {
+    const values = new Map(Array.from(inside.matchAll(attribute), ([, name = "", value]) => [name, value]))
+    sink.row(
+      rowOf((name) => values.get(attributes[name] ?? name)),
+      text,
+      number
+    )
+  }
+  return (line, number) => {
+    const text = unfinished + line
+    const from = text.search(/<[^<>]*$/)
+    unfinished = from === -1 ? "" : `${text.slice(from)} `
+    for (const [whole, closes, inside = ""] of text.matchAll(tag)) {
+      if (closes !== "") depth--
+      else {
+        if (depth === 0) sample(whole, inside, number)
+        if (!inside.endsWith("/")) depth++
+      }
+    }
+  }
+}
 
 export const jmeter: Format = {
   name: "jmeter",
@@ -57,32 +85,7 @@ export const jmeter: Format = {
   open: (head, ask, sink) => {
     if (isXml(head)) {
       const column = Columns.named(ask, ask.column ?? "elapsed", "ms", ["Latency", "Connect"])
-      let depth = 0
-      return {
-        title: "JMeter results, XML",
-        split: "lines",
-        column,
-        take: (line, number) => {
-          const tag = /<(\/?)(?:httpSample|sample)\b([^>]*)>/.exec(line)
-          if (tag === null) return
-          const [, closes, inside = ""] = tag
-          if (closes !== "") depth--
-          else {
-            // one inside another is a part of it: a redirect, an image
-            if (depth === 0) {
-              const values = new Map(
-                Array.from(inside.matchAll(attribute), ([, name = "", value]) => [name, value])
-              )
-              sink.row(
-                rowOf((name) => values.get(attributes[name] ?? name)),
-                line,
-                number
-              )
-            }
-            if (!inside.endsWith("/")) depth++
-          }
-        }
-      }
+      return { title: "JMeter results, XML", split: "lines", column, take: takeXml(sink) }
     }
     const table = tableOf(head)
     if (table === undefined) throw new NoLatency("is no JTL of JMeter")
@@ -92,7 +95,7 @@ export const jmeter: Format = {
       title: "JMeter results, CSV",
       split: "lines",
       column: Columns.named(ask, ask.column ?? "elapsed", "ms", ask.column === undefined ? others : []),
-      take: Table.rows(table, sink, rowOf)
+      ...Table.rows(table, sink, rowOf)
     }
   }
 }

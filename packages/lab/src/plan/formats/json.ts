@@ -7,6 +7,7 @@ import { known } from "../names.js"
 import { failureOf, statusOf } from "../outcome.js"
 import { routeOf } from "../route.js"
 import { jsonValues, type Take } from "../split.js"
+import { milliseconds } from "../unit.js"
 import * as Columns from "./columns.js"
 
 /** An element of a bare array of numbers. */
@@ -73,6 +74,9 @@ export const json: Format = {
       if (typeof value === "number" || typeof value === "string") {
         return sink.row({ field: (name) => (name === element ? value : undefined) }, piece, number)
       }
+      if (Array.isArray(value) && /^\d+$/.test(column.name)) {
+        return sink.row({ field: (name) => value[Number(name) - 1] }, piece, number)
+      }
       expand(value, column.name, [], (field) => sink.row(rowOf(field, column.name), piece, number))
     }
     return { title: "JSON", split: splitOf(head), column, take: each(sink, use) }
@@ -83,13 +87,22 @@ const columnOf = (head: Head, ask: Ask): Column => {
   if (ask.column !== undefined)
     return Columns.guessed(ask, ask.column.replace(/\[\d*\]/g, "").replace(/^[$.]+/, ""))
   const value = firstOf(head)
-  if (typeof value === "number") return Columns.guessed(ask, element)
+  if (milliseconds(value, "ms") !== undefined) return Columns.guessed(ask, element)
+  if (Array.isArray(value) && value.every((cell) => typeof cell !== "object")) return columnOfRows(ask, value)
   const paths = Json.numericPaths(value)
   const column = Columns.choose(ask, paths)
   if (column !== undefined) return column
   if (paths.length === 1) return Columns.guessed(ask, paths[0]!)
   if (paths.length === 0) throw new NoLatency()
   throw Columns.ambiguous(paths)
+}
+
+/** An array in an array is a row, whose columns have numbers. */
+const columnOfRows = (ask: Ask, row: ReadonlyArray<unknown>): Column => {
+  const numbers = row.flatMap((cell, i) => (milliseconds(cell, "ms") === undefined ? [] : [String(i + 1)]))
+  if (numbers.length === 1) return Columns.guessed(ask, numbers[0]!)
+  if (numbers.length === 0) throw new NoLatency()
+  throw Columns.ambiguous(row.map((cell, i) => `${i + 1} (${String(cell)} at first)`))
 }
 
 type Field = (name: string) => unknown

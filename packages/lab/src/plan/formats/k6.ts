@@ -58,7 +58,7 @@ export const k6: Format = {
     const end = () => Columns.refuseUnless(found > 0 || ask.column === undefined, ask, metricsOf(head))
     const table = isCsv(head) ? Table.recognise(head) : undefined
     if (table !== undefined) {
-      const rows = Table.rows(table, sink, (cells) =>
+      const { end: endOfRows, take: takeRow } = Table.rows(table, sink, (cells) =>
         rowOf(metric, cells("metric_value"), cells("timestamp"), cells, cells)
       )
       return {
@@ -68,10 +68,13 @@ export const k6: Format = {
         take: (line, number) => {
           const isOne = line.startsWith(`${metric},`)
           if (isOne) found++
-          if (isOne || number === 1) rows(line, number)
+          if (isOne || number === 1) takeRow(line, number)
           else sink.skip("another metric", line, number)
         },
-        end
+        end: () => {
+          endOfRows()
+          end()
+        }
       }
     }
     if (!isJson(head)) throw new NoLatency("is no output of k6 (--out json or --out csv)")

@@ -1,6 +1,7 @@
 /** Locust: response times counted by milliseconds, in its JSON and in what workers report; and its CSV of percentiles. */
-import { type Format, type Head, NoLatency, type Piece } from "../format.js"
+import { type Format, type Head, NoLatency, type Piece, type Sink } from "../format.js"
 import * as Json from "../json.js"
+import { isDecimal } from "../unit.js"
 import * as Columns from "./columns.js"
 import { each, firstOf, splitOf } from "./json.js"
 import * as Percentiles from "./percentiles.js"
@@ -8,7 +9,7 @@ import * as Table from "./table.js"
 
 /** The statistics in a value: a worker's report, an element of `--json`, or the whole of it. */
 const statsOf = (value: unknown): ReadonlyArray<unknown> => {
-  if (Array.isArray(value)) return value.flatMap(statsOf)
+  if (Array.isArray(value)) return value.flatMap((each) => (Array.isArray(each) ? [] : statsOf(each)))
   const stats = Json.at(value, "stats")
   if (Array.isArray(stats)) return stats
   return Json.isObject(Json.at(value, "response_times")) ? [value] : []
@@ -33,7 +34,7 @@ export const locust: Format = {
         title: "Locust statistics, CSV",
         split: "lines",
         column,
-        take: takeCsv(table, sink),
+        ...readCsv(table, sink),
         notes: () => [Percentiles.coarse]
       }
     }
@@ -70,14 +71,16 @@ const piecesOf = (times: unknown): ReadonlyArray<Piece> =>
   Json.isObject(times)
     ? Object.entries(times).flatMap(([time, count]) => {
         const ms = Number(time)
-        return time !== "" && ms >= 0 && typeof count === "number" ? [{ from: ms, to: ms, count }] : []
+        return isDecimal(time) && ms >= 0 && Number(count) > 0
+          ? [{ from: ms, to: ms, count: Number(count) }]
+          : []
       })
     : []
 
 /** The sum of the others, where there are any. */
 const isSum = (cells: Table.Cells): boolean => cells("Name") === "Aggregated" || cells("Name") === "Total"
 
-const takeCsv = (table: Table.Table, sink: Parameters<Format["open"]>[2]) => {
+const readCsv = (table: Table.Table, sink: Sink) => {
   const shares = table.names.filter((name) => /^\d+(\.\d+)?%$/.test(name))
   return Table.rows(
     table,
@@ -88,9 +91,8 @@ const takeCsv = (table: Table.Table, sink: Parameters<Format["open"]>[2]) => {
         if (isSum(cells)) return
         const steps = shares.map((name) => ({ p: Number(name.slice(0, -1)) / 100, ms: Number(cells(name)) }))
         const count = Number(cells("Request Count"))
-        if (!(count > 0) || steps.some(({ ms }) => Number.isNaN(ms))) {
-          return sink.skip("no percentiles", text, number)
-        }
+        const falls = steps.some(({ ms }, i) => !(ms >= (steps[i - 1]?.ms ?? 0)))
+        if (!(count > 0) || falls) return sink.skip("no percentiles", text, number)
         sink.counted(
           rowOf((name) => cells(name) ?? cells(name === "method" ? "Type" : name === "name" ? "Name" : name)),
           Percentiles.between(Number(cells("Min Response Time") ?? 0), steps, count)

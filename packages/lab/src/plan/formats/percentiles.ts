@@ -21,44 +21,66 @@ export const between = (
     .filter(({ count }) => count > 0)
 }
 
-const spectrum = /^\s*"?\s*(\d+(?:\.\d+)?)"?[\s,]+([01](?:\.\d+)?)[\s,]+(\d+)(?:[\s,]+|$)/
+const spectrum = /^[\s"]*(\d+(?:\.\d+)?)"?[\s,]+([01](?:\.\d+)?)[\s,]+(\d+)(?:[\s,]+|$)/
+const footer = /Total count\s*=\s*(\d+)/
 const spectrumHead = /Value.*Percentile.*TotalCount/
 const share = /^\s*(\d+(?:\.\d+)?)%\s+(\d+(?:\.\d+)?[a-zµμ]+)\s*$/
 const spread = /^\s*Latency\s+\S+\s+\S+\s+(\d+(?:\.\d+)?[a-zµμ]+)\s/
 const requests = /^\s*(\d+) requests in /
 
 const isSpectrum = ({ text }: Head): boolean => spectrumHead.test(text)
+const isLog = ({ text }: Head): boolean =>
+  /^#\[Histogram log format|"Interval_Compressed_Histogram"/m.test(text)
 const isWrk = ({ text }: Head): boolean => /Running \S+ test @/.test(text)
 
 /** Cumulative counts at the values of an HdrHistogram: each is as exact as the histogram was. */
 export const hgrm: Format = {
   name: "hgrm",
-  recognise: isSpectrum,
+  recognise: (head) => isSpectrum(head) || isLog(head),
   open: (head, ask, sink) => {
+    if (isLog(head))
+      throw new NoLatency("is a log of HdrHistogram; its HistogramLogProcessor makes .hgrm of it")
     const column = { ...Columns.named(ask, "Value", "ms"), isAssumed: ask.unit === undefined && !isWrk(head) }
     Columns.refuseUnless(ask.column === undefined || ask.column === column.name, ask, [column.name])
     let isInside = false
     let spectra = 0
     let before = 0
+    let latest = 0
+    let announced: string | undefined
     const pieces: Array<Piece> = []
     return {
       title: isWrk(head) ? "wrk2's percentile spectrum" : "HdrHistogram percentiles",
       split: "lines",
       column,
-      take: (line) => {
+      take: (line, number) => {
         if (spectrumHead.test(line)) {
           isInside = ++spectra === 1
           return
         }
-        const [, value, , total] = spectrum.exec(line) ?? []
-        if (!isInside || value === undefined) return
+        if (!isInside) return
+        const [, value, , upTo] = spectrum.exec(line) ?? []
+        if (value === undefined) {
+          // below the spectrum stands a summary; what wrk2 prints there is its own
+          announced ??= footer.exec(line)?.[1]
+          if (line.startsWith("#")) isInside = announced === undefined
+          else sink.skip("no percentile", line, number)
+          return
+        }
         const ms = milliseconds(value, column.unit)!
-        if (Number(total) > before) pieces.push({ from: ms, to: ms, count: Number(total) - before })
-        before = Math.max(before, Number(total))
+        if (ms < latest || Number(upTo) < before) return sink.skip("a percentile that falls", line, number)
+        if (Number(upTo) > before) pieces.push({ from: ms, to: ms, count: Number(upTo) - before })
+        latest = ms
+        before = Number(upTo)
       },
       end: () => sink.counted({ field: () => undefined }, pieces),
-      notes: () =>
-        spectra > 1 ? ["spectra: the file holds several percentile spectra; the first is used"] : []
+      notes: () => [
+        ...(spectra > 1 ? ["spectra: the file holds several percentile spectra; the first is used"] : []),
+        ...(announced === undefined || Number(announced) === before
+          ? []
+          : [
+              `spectrum: it holds ${before} latencies, and its last lines say ${announced}: a part is missing`
+            ])
+      ]
     }
   }
 }

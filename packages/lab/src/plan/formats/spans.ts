@@ -69,21 +69,33 @@ const reading = (
 
 /** A trace is an array of spans, and there may be an array of traces. */
 const zipkinSpans = (value: unknown): ReadonlyArray<Span> => {
-  if (Array.isArray(value)) return value.flatMap(zipkinSpans)
+  if (Array.isArray(value))
+    return value.flat(1).flatMap((each) => (Array.isArray(each) ? [] : zipkinSpans(each)))
   if (Json.at(value, "traceId") === undefined) return []
   const at = (name: string) => Json.at(value, name)
-  const tags = at("tags")
+  const tags = at("tags") ?? tagsOfV1(value)
   return [
     {
       name: String(at("name") ?? ""),
       service: String(at("localEndpoint.serviceName") ?? ""),
-      kind: String(at("kind") ?? ""),
+      kind: String(at("kind") ?? kindOfV1(value)),
       ms: milliseconds(at("duration"), "us"),
       at: instantOf(at("timestamp")),
       error: Json.at(tags, "error"),
       field: (name) => at(name) ?? Json.at(tags, name)
     }
   ]
+}
+
+/** In its first version tags are a list, and the kind is what stands in the annotations: client sent, server received. */
+const tagsOfV1 = (span: unknown): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    arrayAt(span, "binaryAnnotations").map((each) => [String(Json.at(each, "key")), Json.at(each, "value")])
+  )
+
+const kindOfV1 = (span: unknown): string => {
+  const seen = arrayAt(span, "annotations").map((each) => Json.at(each, "value"))
+  return seen.includes("cs") ? "CLIENT" : seen.includes("sr") ? "SERVER" : ""
 }
 
 export const zipkin: Format = {

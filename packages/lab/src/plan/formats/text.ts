@@ -11,7 +11,7 @@ import * as Columns from "./columns.js"
 /** The whole line, as the name of a column. */
 const line = "line"
 
-const pair = /([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|\S*)/g
+const pair = /(?<![\w.-])([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|\S*)/g
 
 const pairsOf = (text: string): ReadonlyMap<string, string> =>
   new Map(Array.from(text.matchAll(pair), ([, name = "", value = ""]) => [name, value.replace(/^"|"$/g, "")]))

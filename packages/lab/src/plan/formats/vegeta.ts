@@ -32,6 +32,9 @@ const isJson = (head: Head): boolean =>
     return Json.isObject(value) && "attack" in value && "latency" in value && "code" in value
   })
 
+const isReport = ({ text }: Head): boolean =>
+  /^Latencies\s+\[/m.test(text) || /"latencies"\s*:\s*\{[^}]*"99th"/.test(text)
+
 const rowOf = (field: (name: string) => unknown): Row => ({
   field: (name) => field(name === "status" ? "code" : name),
   status: statusOf(field("code")),
@@ -44,12 +47,14 @@ const rowOf = (field: (name: string) => unknown): Row => ({
 
 export const vegeta: Format = {
   name: "vegeta",
-  recognise: (head) => isCsv(head) || isJson(head),
+  recognise: (head) => isCsv(head) || isJson(head) || isReport(head),
   open: (head, ask, sink) => {
+    if (isReport(head))
+      throw new NoLatency("a report of vegeta holds no latencies; `vegeta encode --to csv` writes them")
     if (ask.column !== undefined) Columns.refuseUnless(Table.has(table, ask.column), ask, names)
     const column = Columns.named(ask, names[Number(ask.column) - 1] ?? ask.column ?? "latency", "ns")
     if (isCsv(head)) {
-      return { title: "vegeta results, CSV", split: "lines", column, take: Table.rows(table, sink, rowOf) }
+      return { title: "vegeta results, CSV", split: "lines", column, ...Table.rows(table, sink, rowOf) }
     }
     if (!isJson(head)) throw new NoLatency("is no result of vegeta (vegeta encode --to csv, or --to json)")
     return {

@@ -1,8 +1,8 @@
 import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 
-export const policy = HedgePolicy.make({
-  schedule: HedgeSchedule.fixed("49.2 millis"),
-  maxAttempts: 3,
+export const PolicyLive = HedgePolicy.layer({
+  schedule: HedgeSchedule.fixed("50 millis"),
+  maxAttempts: 2,
   throttle: HedgeThrottle.all(
     HedgeThrottle.loadBudget({ extraLoad: 0.1, burst: 10 }),
     HedgeThrottle.tokenBucket({ maxTokens: 100, tokenRatio: 0.1 })

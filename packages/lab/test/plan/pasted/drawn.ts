@@ -1,13 +1,15 @@
 import { Duration, Effect, Random, Schedule } from "effect"
-import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { HedgePolicy, HedgeThrottle } from "effect-hedge"
 
-export const policy = HedgePolicy.make({
-  // 87.1 % of the calls that are late get a hedge
-  schedule: HedgeSchedule.fixed("646 millis").pipe(
-    Schedule.modifyDelayEffect((_, delay) =>
-      Effect.map(Random.next, (drawn) => (drawn < 0.871 ? delay : Duration.infinity))
-    )
-  ),
+/** So many of the calls that are late get this hedge. */
+const withProbability = (probability: number) =>
+  Schedule.modifyDelayEffect((_: unknown, delay: Duration.DurationInput) =>
+    Effect.map(Random.next, (drawn) => (drawn < probability ? delay : Duration.infinity))
+  )
+
+export const PolicyLive = HedgePolicy.layer({
+  schedule: Schedule.fromDelay("646 millis").pipe(withProbability(0.871)),
+  maxAttempts: 2,
   throttle: HedgeThrottle.all(
     HedgeThrottle.loadBudget({ extraLoad: 0.05, burst: 10 }),
     HedgeThrottle.tokenBucket({ maxTokens: 100, tokenRatio: 0.1 })
