@@ -8,7 +8,7 @@ export const joinDurations = (words: ReadonlyArray<string>): ReadonlyArray<strin
   const joined: Array<string> = []
   for (const word of words) {
     const last = joined[joined.length - 1] ?? ""
-    if (/^(ms|s|min|millis|seconds?|minutes?)$/.test(word) && /^\d+(\.\d+)?$/.test(last)) {
+    if (/^(ms|s|m|min|h|millis|seconds?|minutes?|hours?)$/.test(word) && /^\d+(\.\d+)?$/.test(last)) {
       joined[joined.length - 1] = `${last} ${word}`
     } else {
       joined.push(word)

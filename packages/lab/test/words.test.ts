@@ -15,6 +15,7 @@ const refusal = (...words: ReadonlyArray<string>) =>
 describe("words of a command line", () => {
   it("a number and a unit of time become one", () => {
     expect(joinDurations(["--delay", "80", "millis", "--burst"])).toEqual(["--delay", "80 millis", "--burst"])
+    expect(joinDurations(["--delay", "2", "hours"])).toEqual(["--delay", "2 hours"])
     expect(joinDurations(["--delay", "80ms", "--rate", "5"])).toEqual(["--delay", "80ms", "--rate", "5"])
   })
 

@@ -45,7 +45,7 @@ const hedgedPrediction = (
 ): Prediction => {
   const { delayMs } = hedging
   if (delayMs !== null) return predict(plain, { ...hedging, delayMs }, timeoutMs ?? Infinity)
-  return learned === null || learned.delayMs === null || learned.status !== "Active"
-    ? mixed(plain, [0], 1)
-    : mixed(plain, [0, learned.delayMs], learned.probability)
+  if (learned === null || learned.delayMs === null || learned.status !== "Active") return mixed(plain, [0], 1)
+  const affordable = hedging.extraLoad / plain(learned.delayMs)
+  return mixed(plain, [0, learned.delayMs], Math.min(learned.probability, affordable))
 }

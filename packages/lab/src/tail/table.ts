@@ -24,8 +24,8 @@ export const render = (settings: Settings, result: Result, forecast: Forecast | 
 const heading = ({ hedging, load, rounds, target, timeoutMs }: Settings): string => {
   const calls =
     load.fanOut === 1
-      ? `${count(load.calls)} calls`
-      : `${count(load.calls / load.fanOut)} pages of ${load.fanOut} calls`
+      ? plural(load.calls, "call")
+      : `${plural(load.calls / load.fanOut, "page")} of ${load.fanOut} calls`
   const pace =
     load.rate === null ? `${calls} at once, ${rounds} times` : `${calls}, ${count(load.rate)} calls a second`
   const server =
@@ -195,6 +195,8 @@ const listing = (counts: Readonly<Record<string, number>>): string =>
 
 const bounded = (known: Bounded | null, format: (value: number) => string): string | undefined =>
   known === null ? undefined : `${known.bound === undefined ? "" : `${known.bound} `}${format(known.value)}`
+
+const plural = (n: number, word: string): string => `${count(n)} ${word}${n === 1 ? "" : "s"}`
 
 const count = (n: number): string => n.toLocaleString("en-US")
 const ms = (value: number | null): string => (value === null ? none : `${value.toFixed(1)} ms`)
