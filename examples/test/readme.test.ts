@@ -1,11 +1,16 @@
-/** Holds documentation to its word: each program of a README compiles, runs, and prints what it says; each example of a source compiles. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+/**
+ * Holds documentation to its word: each program of a README or a guide compiles, runs, and prints what it says; each plan that a guide quotes
+ * says that; each example of a source compiles.
+ */
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { format } from "node:util"
 import { Duration, Effect } from "effect"
 import { HedgePolicy, HedgeSchedule } from "effect-hedge"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { errorsIn } from "./support/compile.js"
-import { inComments, inMarkdown, type Snippet } from "./support/snippets.js"
+import { inComments, inMarkdown, quotedIn, type Snippet } from "./support/snippets.js"
 
 const root = new URL("../../", import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), "utf8")
@@ -17,7 +22,14 @@ const modules = ["packages/hedge/src/", "packages/platform/src/"].flatMap((folde
 )
 
 const readmes = ["README.md", "packages/hedge/README.md", "packages/platform/README.md"]
-const programs = readmes.flatMap((path) => inMarkdown(path, read(path)))
+const guides = readdirSync(new URL("packages/docs/guides/", root)).map(
+  (name) => `packages/docs/guides/${name}`
+)
+const pages = [...readmes, ...guides]
+/** What can be pasted into `node`, and so must be JavaScript. */
+const pasted = readmes.flatMap((path) => inMarkdown(path, read(path)))
+const programs = [...pasted, ...guides.flatMap((path) => inMarkdown(path, read(path)))]
+const quoted = pages.flatMap((path) => quotedIn(path, read(path)))
 const comments = modules.flatMap((path) => inComments(path, read(path)))
 
 /** Runs a snippet from a file of its own, where the packages are found by name, and returns the lines that it printed. */
@@ -38,21 +50,23 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-it("finds every program of the READMEs, and examples in the sources", () => {
-  const fences = readmes.reduce((sum, path) => sum + read(path).split("```ts\n").length - 1, 0)
-  expect(programs).toHaveLength(fences)
+it("finds every program and every quotation of the pages, and examples in the sources", () => {
+  const fences = (language: string) =>
+    pages.reduce((sum, path) => sum + read(path).split(`\`\`\`${language}\n`).length - 1, 0)
+  expect(programs).toHaveLength(fences("ts"))
+  expect(quoted).toHaveLength(fences("text"))
   expect(comments.length).toBeGreaterThanOrEqual(modules.length)
 })
 
 /** A snippet that must not pass: it is no JavaScript, and as TypeScript it is wrong. */
 const wrong: Snippet = { name: "wrong", code: 'export const n: number = "one"\n', prints: [] }
 
-it("every program of a README, which is JavaScript as well, and every example of a source compiles", {
+it("every program of a page, JavaScript as well in a README, and every example of a source compiles", {
   timeout: 120_000
 }, () => {
   const errors = errorsIn(
     [...programs, ...comments, wrong],
-    (snippet) => programs.includes(snippet) || snippet === wrong
+    (snippet) => pasted.includes(snippet) || snippet === wrong
   )
   expect(errors).toEqual([
     "wrong, line 1: Type 'string' is not assignable to type 'number'.",
@@ -93,11 +107,34 @@ it("the README names every example", () => {
   expect([...firstColumn("A tour of five minutes")].sort()).toEqual(names.sort())
 })
 
-describe("a program of a README prints what it says", () => {
+describe("a program of a page prints what it says", () => {
   it.each(programs)("$name", async (snippet) => {
     expect(snippet.prints).not.toEqual([])
     expect(await run(snippet)).toEqual(snippet.prints)
   })
+})
+
+describe("a plan says what a page quotes of it", () => {
+  it.each(quoted)("$name", { timeout: 60_000 }, ({ command, lines }) => {
+    const [program, ...words] = command.split(" ")
+    expect(program).toBe("hedge-lab")
+    const bin = fileURLToPath(new URL("packages/lab/dist/bin.js", root))
+    const printed = execFileSync(process.execPath, [bin, ...words], {
+      cwd: fileURLToPath(root),
+      encoding: "utf8"
+    })
+    for (const line of lines) expect(printed).toContain(line)
+  })
+})
+
+it("links of a page lead to files", () => {
+  const broken = pages.flatMap((path) =>
+    [...read(path).matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+      .map((match) => new URL(match[1]!, new URL(path, root)))
+      .filter((url) => !existsSync(url))
+      .map((url) => `${path}: ${url.pathname}`)
+  )
+  expect(broken).toEqual([])
 })
 
 describe("an example of a source that declares nothing can be loaded", () => {

@@ -21,6 +21,21 @@ export const inMarkdown = (file: string, text: string): ReadonlyArray<Snippet> =
     snippet(file, text, match.index + "```ts\n".length, match[1]!)
   )
 
+/** A command, and lines of what it prints. */
+export interface Quotation {
+  readonly name: string
+  readonly command: string
+  readonly lines: ReadonlyArray<string>
+}
+
+/** The blocks that are fenced as `text`: each quotes the command of one line that is fenced as `sh` before it. */
+export const quotedIn = (file: string, text: string): ReadonlyArray<Quotation> =>
+  [...text.matchAll(/^```sh\n(.*)\n```\n\n```text\n([\s\S]*?)^```$/gm)].map((match) => ({
+    name: `${file}: ${match[1]}`,
+    command: match[1]!,
+    lines: match[2]!.trimEnd().split("\n")
+  }))
+
 /** What follows an `@example` in a documentation comment, up to the next tag. */
 export const inComments = (file: string, text: string): ReadonlyArray<Snippet> =>
   [...text.matchAll(/^ \* @example\n((?: \*(?: (?!@).*)?\n)+)/gm)].map((match) =>

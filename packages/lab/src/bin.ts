@@ -1,24 +1,48 @@
 #!/usr/bin/env node
-import { ValidationError } from "@effect/cli"
+import { constants } from "node:os"
+import { stripVTControlCharacters } from "node:util"
+import { HelpDoc, ValidationError } from "@effect/cli"
 import type { Runtime } from "@effect/platform"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Cause, Effect, Exit, Option } from "effect"
+import { Cause, Effect, Exit } from "effect"
 import { main } from "./cli.js"
+import { OutputError } from "./output.js"
 
-/** Wrong usage has been explained by the time it gets here; anything else is said once, on stderr. */
+// nothing can be said where stderr cannot be written to
+process.stderr.on("error", () => {})
+
+let signal: "SIGINT" | "SIGTERM" = "SIGINT"
+process.once("SIGTERM", () => {
+  signal = "SIGTERM"
+})
+
+const isClosedPipe = (cause: Cause.Cause<unknown>): boolean => {
+  const error = Cause.squash(cause)
+  return error instanceof OutputError && error.isClosedPipe
+}
+
+/** Whatever went wrong is said once, on stderr, in the same form. */
 const explain = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.sync(() => {
-    if (Cause.isInterruptedOnly(cause)) return
-    const failure = Option.getOrUndefined(Cause.failureOption(cause))
-    if (ValidationError.isValidationError(failure)) return
-    const words = failure instanceof Error ? failure.message : Cause.pretty(cause)
-    process.stderr.write(`hedge-lab: ${words}\n`)
+    if (!Cause.isInterruptedOnly(cause) && !isClosedPipe(cause)) {
+      process.stderr.write(`hedge-lab: ${words(Cause.squash(cause), cause)}\n`)
+    }
   })
 
-/** As a shell expects it of a program that was interrupted. */
-const teardown: Runtime.Teardown = (exit, onExit) =>
-  onExit(Exit.isSuccess(exit) ? 0 : Cause.isInterruptedOnly(exit.cause) ? 130 : 1)
+const words = (error: unknown, cause: Cause.Cause<unknown>): string => {
+  if (ValidationError.isValidationError(error)) {
+    return stripVTControlCharacters(HelpDoc.toAnsiText(error.error)).trim()
+  }
+  return error instanceof Error && error.message !== "" ? error.message : Cause.pretty(cause)
+}
+
+/** As a shell expects it of a program that a signal has ended. */
+const teardown: Runtime.Teardown = (exit, onExit) => {
+  if (Exit.isSuccess(exit)) return onExit(0)
+  if (Cause.isInterruptedOnly(exit.cause)) return onExit(128 + constants.signals[signal])
+  onExit(isClosedPipe(exit.cause) ? 128 + constants.signals.SIGPIPE : 1)
+}
 
 main(process.argv).pipe(
   Effect.tapErrorCause(explain),

@@ -2,33 +2,57 @@
 
 import { createRequire } from "node:module"
 import { Command, HelpDoc } from "@effect/cli"
-import { Effect } from "effect"
+import { Console, Effect } from "effect"
+import * as Help from "./help.js"
+import { withConsole } from "./output.js"
 import * as Plan from "./plan/command.js"
 import * as Tail from "./tail/command.js"
 import * as Words from "./words.js"
 
 const { version } = createRequire(import.meta.url)("../package.json") as { readonly version: string }
 
+const summary = "Measures what request hedging does to a tail, and plans it."
+
 const hedgeLab = Command.make("hedge-lab").pipe(
-  Command.withDescription(HelpDoc.p("Measures what request hedging does to a tail, and plans it.")),
+  Command.withDescription(HelpDoc.p(summary)),
   Command.withSubcommands([Tail.command, Plan.command])
 )
 
-const declared: Readonly<Record<string, Words.Declared>> = { tail: Tail.declared, plan: Plan.declared }
+interface Subcommand extends Help.Described {
+  readonly declared: Words.Declared
+}
+
+const subcommands: Readonly<Record<string, Subcommand>> = {
+  tail: {
+    declared: Tail.declared,
+    usage: "[options]",
+    help: (config) => Command.getHelp(Tail.command, config)
+  },
+  plan: {
+    declared: Plan.declared,
+    usage: "[options] [file]",
+    help: (config) => Command.getHelp(Plan.command, config)
+  }
+}
 
 const run = Command.run(hedgeLab, { name: "hedge-lab", version })
 
 /** @param argv as `process.argv`. */
-export const main = (argv: ReadonlyArray<string>) =>
-  Effect.suspend(() => {
-    const [subcommand = "", ...words] = argv.slice(2)
-    const options = declared[subcommand]
-    if (options === undefined) return run(argv)
-    return Effect.zipRight(
-      Words.check(options, words),
-      run([
-        ...argv.slice(0, 3),
-        ...Words.joinDurations(Words.dashLast(options, Words.splitValues(options, words)))
-      ])
-    )
-  })
+export const main = (argv: ReadonlyArray<string>) => withConsole(Effect.suspend(() => dispatch(argv)))
+
+const dispatch = (argv: ReadonlyArray<string>) => {
+  const [name = "", ...words] = argv.slice(2)
+  const subcommand = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined
+  if (subcommand === undefined) {
+    return ["", "-h", "--help"].includes(name) ? Console.log(Help.ofAll(summary, subcommands)) : run(argv)
+  }
+  const { declared } = subcommand
+  if (Words.asksForHelp(declared, words)) return Console.log(Help.ofSubcommand(name, subcommand))
+  return Effect.zipRight(
+    Words.check(declared, words),
+    run([
+      ...argv.slice(0, 3),
+      ...Words.joinDurations(Words.dashLast(declared, Words.splitValues(declared, words)))
+    ])
+  )
+}

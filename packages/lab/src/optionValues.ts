@@ -24,10 +24,12 @@ const whole = (min: number, max: number): Bounds => ({
   allowed: `must be a whole number from ${count(min)} to ${count(max)}`
 })
 
+const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i
+
 const readNumber =
   ({ holds }: Bounds) =>
   (text: string): number | undefined => {
-    const n = text.trim() === "" ? Number.NaN : Number(text)
+    const n = decimal.test(text) ? Number(text) : Number.NaN
     return holds(n) ? n : undefined
   }
 

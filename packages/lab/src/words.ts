@@ -1,5 +1,5 @@
 /** What is done with the words of a command line before `@effect/cli` reads them. */
-import { Options } from "@effect/cli"
+import { Options, type Usage } from "@effect/cli"
 import { Either } from "effect"
 import { OptionError } from "./optionError.js"
 
@@ -8,7 +8,7 @@ export const joinDurations = (words: ReadonlyArray<string>): ReadonlyArray<strin
   const joined: Array<string> = []
   for (const word of words) {
     const last = joined[joined.length - 1] ?? ""
-    if (/^(ms|s|min|millis|seconds?|minutes?)$/.test(word) && /^\d+(\.\d+)?$/.test(last)) {
+    if (/^(ms|s|m|min|h|millis|seconds?|minutes?|hours?)$/.test(word) && /^\d+(\.\d+)?$/.test(last)) {
       joined[joined.length - 1] = `${last} ${word}`
     } else {
       joined.push(word)
@@ -21,44 +21,75 @@ export const joinDurations = (words: ReadonlyArray<string>): ReadonlyArray<strin
 export const splitValues = (declared: Declared, words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words.flatMap((word) => {
     const [, option = "", value] = /^--([^=]+)=(.*)$/s.exec(word) ?? []
-    const declaration = declared[option]
-    return value === undefined || declaration === undefined || Options.isBool(declaration)
-      ? [word]
-      : [`--${option}`, value]
+    return value === undefined || !takesValue(declared, option) ? [word] : [`--${option}`, value]
   })
 
 /** An option as its command declares it, by its name without the dashes. */
 export type Declared = Readonly<Record<string, Options.Options<unknown>>>
 
+const declarationOf = (declared: Declared, option: string): Options.Options<unknown> | undefined =>
+  Object.hasOwn(declared, option) ? declared[option] : undefined
+
+const takesValue = (declared: Declared, option: string): boolean => {
+  const declaration = declarationOf(declared, option)
+  return declaration !== undefined && !Options.isBool(declaration)
+}
+
+/** Whether a word is the value of the option before it. */
+const isValue = (declared: Declared, words: ReadonlyArray<string>, index: number): boolean =>
+  words[index - 1]?.startsWith("--") === true &&
+  takesValue(declared, words[index - 1]!.slice(2)) &&
+  !isValue(declared, words, index - 1)
+
 /** Moves `-`, standard input, behind the options: the parser takes what follows it for more arguments. */
 export const dashLast = (declared: Declared, words: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const isValue = (index: number) => {
-    const declaration = declared[words[index - 1]?.replace(/^--/, "") ?? ""]
-    return declaration !== undefined && !Options.isBool(declaration)
-  }
-  const at = words.findIndex((word, index) => word === "-" && !isValue(index))
+  const at = words.findIndex((word, index) => word === "-" && !isValue(declared, words, index))
   return at === -1 ? words : [...words.slice(0, at), ...words.slice(at + 1), "-"]
 }
 
-const builtIn = new Set(["help", "version", "wizard", "completions", "log-level"])
+/** Whether the words ask for help, anywhere but as an option's value. */
+export const asksForHelp = (declared: Declared, words: ReadonlyArray<string>): boolean =>
+  words.some((word, index) => (word === "--help" || word === "-h") && !isValue(declared, words, index))
 
-/** Refuses an option that does not exist or lacks its value: of either the parser would say only "unknown argument". */
+/** Options that the parser gives to every command. */
+const builtIn = new Set(["--version", "--wizard", "--completions", "--log-level"])
+
+/**
+ * Refuses what the parser would call an "unknown argument" and no more: an option that does not exist, lacks its value, has one too many, or
+ * comes twice.
+ */
 export const check = (declared: Declared, words: ReadonlyArray<string>): Either.Either<void, OptionError> => {
+  const seen = new Set<string>()
   for (const [index, word] of words.entries()) {
-    const [, option, value] = /^--([^=]+)(?:=(.*))?$/.exec(word) ?? []
-    if (option === undefined || builtIn.has(option)) continue
-    const declaration = declared[option]
-    if (declaration === undefined) {
-      return Either.left(
-        new OptionError({ option, value: undefined, allowed: "there is no such option; --help lists them" })
-      )
-    }
-    const isMissing = value === undefined ? index === words.length - 1 : value === ""
-    if (isMissing && !Options.isBool(declaration)) {
-      return Either.left(
-        new OptionError({ option, value: undefined, allowed: "needs a value; --help says which" })
-      )
-    }
+    const [, option, value] = /^(--?[^-=][^=]*)(?:=(.*))?$/s.exec(word) ?? []
+    if (option === undefined || builtIn.has(option) || isValue(declared, words, index)) continue
+    const problem = problemOf(declared, { option, value, next: words[index + 1], isSeen: seen.has(option) })
+    if (problem !== undefined)
+      return Either.left(new OptionError({ option, value: undefined, allowed: problem }))
+    seen.add(option)
   }
   return Either.void
 }
+
+interface Typed {
+  /** With its dashes. */
+  readonly option: string
+  readonly value: string | undefined
+  readonly next: string | undefined
+  readonly isSeen: boolean
+}
+
+const problemOf = (declared: Declared, { isSeen, next, option, value }: Typed): string | undefined => {
+  const declaration = option.startsWith("--") ? declarationOf(declared, option.slice(2)) : undefined
+  if (declaration === undefined) return "there is no such option; --help lists them"
+  if (isSeen && !isRepeated(Options.getUsage(declaration))) return "may be given only once"
+  if (Options.isBool(declaration)) {
+    return value === undefined || /^(true|false)$/.test(value) ? undefined : "takes no value"
+  }
+  const isOption = next?.startsWith("--") === true && declarationOf(declared, next.slice(2)) !== undefined
+  const isMissing = value === "" || (value === undefined && (next === undefined || isOption))
+  return isMissing ? "needs a value; --help says which" : undefined
+}
+
+const isRepeated = (usage: Usage.Usage): boolean =>
+  usage._tag === "Repeated" || (usage._tag === "Optional" && isRepeated(usage.usage))

@@ -1,9 +1,13 @@
 import { Options } from "@effect/cli"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
-import { check, dashLast, joinDurations, splitValues } from "../src/words.js"
+import { asksForHelp, check, dashLast, joinDurations, splitValues } from "../src/words.js"
 
-const declared = { rate: Options.optional(Options.text("rate")), burst: Options.boolean("burst") }
+const declared = {
+  rate: Options.optional(Options.text("rate")),
+  burst: Options.boolean("burst"),
+  where: Options.repeated(Options.text("where"))
+}
 
 const refusal = (...words: ReadonlyArray<string>) =>
   Either.match(check(declared, words), { onLeft: (error) => error.message, onRight: () => "" })
@@ -11,6 +15,7 @@ const refusal = (...words: ReadonlyArray<string>) =>
 describe("words of a command line", () => {
   it("a number and a unit of time become one", () => {
     expect(joinDurations(["--delay", "80", "millis", "--burst"])).toEqual(["--delay", "80 millis", "--burst"])
+    expect(joinDurations(["--delay", "2", "hours"])).toEqual(["--delay", "2 hours"])
     expect(joinDurations(["--delay", "80ms", "--rate", "5"])).toEqual(["--delay", "80ms", "--rate", "5"])
   })
 
@@ -30,17 +35,32 @@ describe("words of a command line", () => {
     expect(dashLast(declared, ["--rate", "-", "a"])).toEqual(["--rate", "-", "a"])
   })
 
-  it("an option that does not exist is named", () => {
-    expect(refusal("--rat", "5")).toBe("--rat: there is no such option; --help lists them")
+  it("help is asked for anywhere but as an option's value", () => {
+    expect(asksForHelp(declared, ["--rate", "5", "--help"])).toBe(true)
+    expect(asksForHelp(declared, ["-h"])).toBe(true)
+    expect(asksForHelp(declared, ["--where", "--help"])).toBe(false)
   })
 
-  it("an option without its value is named", () => {
-    expect(refusal("--burst", "--rate")).toBe("--rate: needs a value; --help says which")
-    expect(refusal("--rate=", "--burst")).toBe("--rate: needs a value; --help says which")
+  it.each([
+    [["--rat", "5"], "--rat: there is no such option; --help lists them"],
+    [["-r", "5"], "-r: there is no such option; --help lists them"],
+    [["--toString", "5"], "--toString: there is no such option; --help lists them"],
+    [["--burst", "--rate"], "--rate: needs a value; --help says which"],
+    [["--rate=", "--burst"], "--rate: needs a value; --help says which"],
+    [["--rate", "--burst"], "--rate: needs a value; --help says which"],
+    [["--burst=5"], "--burst: takes no value"],
+    [["--rate", "5", "--rate=6"], "--rate: may be given only once"],
+    [["--burst", "--burst"], "--burst: may be given only once"]
+  ])("%j is refused by name", (words, message) => {
+    expect(refusal(...words)).toBe(message)
   })
 
-  it("what is declared, and what every command understands, passes", () => {
-    expect(refusal("--rate", "5", "--burst", "--help")).toBe("")
-    expect(refusal("--rate=5")).toBe("")
+  it.each([
+    [["--rate", "5", "--burst", "--version"]],
+    [["--rate=5", "--burst=true"]],
+    [["--rate", "-5"]],
+    [["--where", "a", "--where=b", "--where", "--rat"]]
+  ])("%j is left to the parser", (words) => {
+    expect(refusal(...words)).toBe("")
   })
 })

@@ -10,6 +10,7 @@ import * as Hedged from "./hedged.js"
 import * as Load from "./load.js"
 import { type ClientConfig, type ClientReport, copyHeader } from "./protocol.js"
 import type { Load as LoadSettings } from "./settings.js"
+import * as Strain from "./strain.js"
 
 export interface Client {
   /** Runs a load and reports what was counted during it. */
@@ -24,10 +25,11 @@ export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.
     const wire = yield* countWire
     const copies = new Copies(options.numbered)
     const plain = copies.watch(NodeHttpClient.makeUndici(wire.dispatcher))
-    const hedged = options.side === "hedged" ? Hedged.make(plain, options) : undefined
+    const hedged = options.side === "hedged" ? yield* Hedged.make(plain, options) : undefined
+    const headers = options.authorization === null ? {} : { authorization: options.authorization }
 
     const answer = (hedged?.client ?? plain)
-      .get(options.url)
+      .get(options.url, { headers })
       .pipe(
         Effect.flatMap((response) =>
           Effect.zipRight(
@@ -52,6 +54,7 @@ export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.
           const before = wire.counts()
           copies.forget()
           hedged?.forget()
+          const strain = Strain.watch()
           const outcomes = yield* Load.run(call, {
             load,
             patienceMs: (options.timeoutMs ?? 0) + patienceMs,
@@ -64,7 +67,9 @@ export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.
             sent: after.sent - before.sent,
             connections: after.connections - before.connections,
             cancelled: copies.cancelled,
-            hedges: hedged?.counts() ?? Hedged.start()
+            hedges: hedged?.counts() ?? Hedged.start(),
+            learned: yield* hedged?.learned ?? Effect.succeed(null),
+            strain: strain()
           }
         })
     }

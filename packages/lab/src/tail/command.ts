@@ -34,20 +34,36 @@ const options = {
     "n",
     "Calls that make a page, which is as late as its latest call. Percentiles are then of pages. Default 1."
   ),
+  adaptive: flag(
+    "adaptive",
+    "Hedge by the policy that learns its delay (HedgePolicy.layerAdaptive) and is told only the extra load."
+  ),
   delay: value(
     "delay",
     "duration",
     "How late an answer has to be for another copy to be sent. Default 80ms."
   ),
-  maxAttempts: value("max-attempts", "n", "Copies of a call in all, the first included. Default 3."),
-  extraLoad: value("extra-load", "share", "Hedges allowed per call: 0.2 is 20 % more requests. Default 0.2."),
+  maxAttempts: value(
+    "max-attempts",
+    "n",
+    "Copies of a call in all, the first included. Default 3; with --adaptive 2."
+  ),
+  extraLoad: value(
+    "extra-load",
+    "share",
+    "Hedges allowed per call: 0.2 is 20 % more requests, beside 10 in advance. Failures stop hedging sooner: a token bucket like gRPC's (100 tokens, a failed copy costs 1, an answer returns 0.1) must stay more than half full. Default 0.2."
+  ),
   timeout: value(
     "timeout",
     "duration",
-    "When a call fails, on both sides. Default: 30 s after the last call was due."
+    "When a call fails, on both sides; it then counts as later than every answer. Default: 30 s after the last call was due."
   ),
   seed: value("seed", "n", "Draws the server's latencies, the same for both sides. Default 1."),
-  url: value("url", "url", "Measure this server, by GET, instead of one started for the purpose."),
+  url: value(
+    "url",
+    "url",
+    "Measure this server, by GET, instead of one started for the purpose. A user and password in it are sent, and not shown."
+  ),
   distribution: value(
     "distribution",
     "name",
@@ -78,12 +94,12 @@ export const declared = Object.fromEntries(
 export const command = Command.make("tail", options, ({ json, ...raw }) =>
   Effect.gen(function* () {
     const settings = yield* TailOptions.settings(raw)
-    if (settings.target._tag === "Url") yield* Url.reach(settings.target.url)
+    if (settings.target._tag === "Url") yield* Url.reach(settings.target)
     const result = yield* withProgress(settings)
     yield* Console.log(
       json
         ? JSON.stringify(Json.report(settings, result), undefined, 2)
-        : Table.render(settings, result, forecast(settings))
+        : Table.render(settings, result, forecast(settings, result.hedged.learned))
     )
   })
 ).pipe(

@@ -49,14 +49,15 @@ export const measure = (
       const client = yield* startClient({
         side,
         url: settings.target._tag === "Url" ? settings.target.url : server!.url,
+        authorization: settings.target._tag === "Url" ? settings.target.authorization : null,
         numbered: settings.target._tag === "Own",
         hedging: settings.hedging,
         timeoutMs: settings.timeoutMs
       })
       if (settings.warmUp > 0) {
         yield* client.run({ ...settings.load, calls: settings.warmUp, fanOut: 1 })
-        yield* server?.reset ?? Effect.void
       }
+      yield* server?.reset ?? Effect.void
       const clientReport = yield* client.run(settings.load, onEnded)
       const serverReport = yield* server?.report ?? Effect.succeed(undefined)
       return summarise(clientReport, serverReport, settings.load.fanOut)

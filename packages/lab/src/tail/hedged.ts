@@ -2,48 +2,75 @@
 
 import type { HttpClient } from "@effect/platform"
 import { HttpHedge } from "@effect-hedge/platform"
+import { Context, Duration, Effect, Layer, Option } from "effect"
 import { HedgeEvent, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
-import type { HedgeCounts } from "./protocol.js"
+import type { HedgeCounts, Learned } from "./protocol.js"
 import type { Hedging } from "./settings.js"
 
-/** A fixed delay under the default throttle, its budget as asked for. */
-export const policy = (hedging: Hedging, timeoutMs: number | null) =>
-  HedgePolicy.make({
+/** A fixed delay under the default throttle, its budget as asked for; or one that is learned, under the same. */
+const layer = ({ delayMs, extraLoad, maxAttempts }: Hedging, timeoutMs: number | null) => {
+  const options = {
     name: "hedge-lab",
-    schedule: HedgeSchedule.fixed(hedging.delayMs),
-    maxAttempts: hedging.maxAttempts,
-    throttle: HedgeThrottle.makeDefault({ extraLoad: hedging.extraLoad }),
+    maxAttempts,
     ...(timeoutMs === null ? {} : { deadline: timeoutMs })
+  }
+  if (delayMs === null) return HedgePolicy.layerAdaptive({ ...options, extraLoad })
+  return HedgePolicy.layer({
+    ...options,
+    schedule: HedgeSchedule.fixed(delayMs),
+    throttle: HedgeThrottle.makeDefault({ extraLoad })
   })
+}
 
-/** A client hedged by the policy, and a listener that counts until it is told to forget. */
+/** A client hedged by the policy, which lives as long as the scope, and a listener that counts until it is told to forget. */
 export const make = (
   client: HttpClient.HttpClient,
   options: { readonly hedging: Hedging; readonly timeoutMs: number | null }
-) => {
-  let counts = start()
-  const listener: HedgeEvent.Listener = {
-    onEvent: (event) => {
-      switch (event._tag) {
-        case "HedgeSuppressed":
-          counts.suppressed[event.reason] = (counts.suppressed[event.reason] ?? 0) + 1
-          return
-        case "CallEnded":
-          counts.sent += event.attempts - 1
-          if (event.attempts > 1) counts.hedgedCalls++
-          if (event.outcome === "Win" && event.winner !== 0) counts.won++
+) =>
+  Effect.gen(function* () {
+    let counts = start()
+    const listener: HedgeEvent.Listener = {
+      onEvent: (event) => {
+        switch (event._tag) {
+          case "HedgeSuppressed":
+            counts.suppressed[event.reason] = (counts.suppressed[event.reason] ?? 0) + 1
+            return
+          case "CallEnded":
+            counts.sent += event.attempts - 1
+            if (event.attempts > 1) counts.hedgedCalls++
+            if (event.outcome === "Win" && event.winner !== 0) counts.won++
+        }
       }
     }
-  }
-  return {
-    client: client.pipe(HttpHedge.withHedge({ policy: policy(options.hedging, options.timeoutMs) })),
-    layer: HedgeEvent.layer(listener),
-    forget: () => {
-      counts = start()
-    },
-    counts: (): HedgeCounts => counts
-  }
-}
+    const policy = Context.get(
+      yield* Layer.build(layer(options.hedging, options.timeoutMs)),
+      HedgePolicy.DefaultPolicy
+    )
+    return {
+      client: client.pipe(HttpHedge.withHedge({ policy })),
+      layer: HedgeEvent.layer(listener),
+      forget: () => {
+        counts = start()
+      },
+      counts: (): HedgeCounts => counts,
+      /** What the policy knows now. */
+      learned: Effect.map(HedgePolicy.inspect(policy), (inspection) =>
+        Option.getOrNull(Option.map(inspection, learnedOf))
+      )
+    }
+  })
+
+const learnedOf = (known: HedgePolicy.Inspection): Learned => ({
+  status: known.status,
+  suspendedBy: known.suspendedBy ?? null,
+  delayMs: known.delays[0] === undefined ? null : Duration.toMillis(known.delays[0]),
+  probability: known.probabilities[0] ?? 0,
+  samples: known.samples,
+  p99: { unhedged: finite(known.p99.unhedged), hedged: finite(known.p99.hedged) }
+})
+
+const finite = (duration: Duration.Duration): number | null =>
+  Duration.isFinite(duration) ? Duration.toMillis(duration) : null
 
 /** No hedges yet. */
 export const start = () => ({ hedgedCalls: 0, sent: 0, won: 0, suppressed: {} as Record<string, number> })

@@ -11,7 +11,8 @@ import {
   refuse,
   wholeNumber
 } from "../optionValues.js"
-import type { Latency, Range, Settings, Target } from "./settings.js"
+import type { Hedging, Latency, Range, Settings, Target } from "./settings.js"
+import * as Url from "./url.js"
 
 /** The options as typed; a flag that was not given is absent. */
 export interface Raw {
@@ -19,6 +20,7 @@ export interface Raw {
   readonly rate: Option.Option<string>
   readonly burst: boolean
   readonly fanOut: Option.Option<string>
+  readonly adaptive: boolean
   readonly delay: Option.Option<string>
   readonly maxAttempts: Option.Option<string>
   readonly extraLoad: Option.Option<string>
@@ -42,6 +44,8 @@ const burstRounds = 3
 const warmUpCalls = 200
 const warmUpSeconds = 2
 
+const maxMinutes = 60
+
 export const settings = (raw: Raw): Parsed<Settings> =>
   Either.gen(function* () {
     const calls = yield* wholeNumber(
@@ -53,6 +57,14 @@ export const settings = (raw: Raw): Parsed<Settings> =>
     )
     if (raw.burst) yield* refuse("rate", raw.rate, "not with --burst, which sends everything at once")
     const rate = yield* number("rate", raw.rate, 500, above(0, 100_000))
+    if (!raw.burst && calls / rate > maxMinutes * 60) {
+      const least = Math.ceil((calls / (maxMinutes * 60)) * 1_000) / 1_000
+      return yield* fail(
+        "rate",
+        String(rate),
+        `must be at least ${least} for ${calls} calls, which may take an hour at most`
+      )
+    }
     const fanOut = yield* wholeNumber("fan-out", raw.fanOut, 1, 1, calls)
     if (calls % fanOut !== 0) {
       const next = Math.ceil(calls / fanOut) * fanOut
@@ -65,14 +77,30 @@ export const settings = (raw: Raw): Parsed<Settings> =>
     return {
       target: yield* target(raw),
       load: { calls, rate: raw.burst ? null : rate, fanOut },
-      hedging: {
-        delayMs: yield* duration("delay", raw.delay, 80, 0),
-        maxAttempts: yield* wholeNumber("max-attempts", raw.maxAttempts, 3, 2, 16),
-        extraLoad: yield* number("extra-load", raw.extraLoad, 0.2, above(0, 15))
-      },
+      hedging: yield* hedging(raw),
       timeoutMs: Option.isSome(raw.timeout) ? yield* duration("timeout", raw.timeout, 0, 1) : null,
       warmUp: raw.burst ? 0 : Math.min(warmUpCalls, Math.ceil(rate * warmUpSeconds)),
       rounds: raw.burst ? burstRounds : 1
+    }
+  })
+
+const hedging = (raw: Raw): Parsed<Hedging> =>
+  Either.gen(function* () {
+    if (!raw.adaptive) {
+      return {
+        delayMs: yield* duration("delay", raw.delay, 80, 0),
+        maxAttempts: yield* wholeNumber("max-attempts", raw.maxAttempts, 3, 2, 16),
+        extraLoad: yield* number("extra-load", raw.extraLoad, 0.2, above(0, 15))
+      }
+    }
+    yield* refuse("delay", raw.delay, "not with --adaptive, which learns the delay")
+    if (raw.burst) {
+      yield* fail("adaptive", undefined, "not with --burst, which is over before anything can be learned")
+    }
+    return {
+      delayMs: null,
+      maxAttempts: yield* wholeNumber("max-attempts", raw.maxAttempts, 2, 2, 16),
+      extraLoad: yield* number("extra-load", raw.extraLoad, 0.2, above(0, 1))
     }
   })
 
@@ -110,9 +138,7 @@ const target = (raw: Raw): Parsed<Target> =>
         }
         if (raw.keepsWorking)
           yield* fail("keeps-working", undefined, "not with --url, whose server does as it does")
-        return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
-          ? { _tag: "Url" as const, url }
-          : yield* fail("url", url, "must be a URL that begins with http:// or https://")
+        return Url.parse(url) ?? (yield* fail("url", Url.withoutCredentials(url), Url.allowed))
       })
   })
 

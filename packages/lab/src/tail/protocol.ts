@@ -1,5 +1,7 @@
 /** What the experiment says to its server and its clients, each a process of its own, and what they say to it. */
+import type { HedgePolicy } from "effect-hedge"
 import type { Hedging, Latency, Load, Side } from "./settings.js"
+import type { Strain } from "./strain.js"
 
 /** The request header that numbers copies, so that both ends can speak of the same one. */
 export const copyHeader = "x-hedge-lab-copy"
@@ -28,11 +30,14 @@ export interface ServerReport {
   readonly connections: number
   /** When the server stopped working on each copy, by the machine's monotonic clock. */
   readonly stopped: ReadonlyArray<readonly [copy: number, at: number]>
+  readonly strain: Strain
 }
 
 export interface ClientConfig {
   readonly side: Side
   readonly url: string
+  /** A header for every request. */
+  readonly authorization: string | null
   /** Whether copies carry their number. */
   readonly numbered: boolean
   readonly hedging: Hedging
@@ -61,6 +66,23 @@ export interface ClientReport {
   /** Copies that were interrupted, when, and how long they had run. */
   readonly cancelled: ReadonlyArray<readonly [copy: number, at: number, ran: number]>
   readonly hedges: HedgeCounts
+  /** Null unless the policy learns. */
+  readonly learned: Learned | null
+  readonly strain: Strain
+}
+
+/** What a policy that learns knew and did in the end. Times are in milliseconds. */
+export interface Learned {
+  readonly status: HedgePolicy.Inspection["status"]
+  readonly suspendedBy: HedgePolicy.Guard | null
+  /** Null if no hedge is sent. */
+  readonly delayMs: number | null
+  /** How likely a hedge is to be sent when it is due. */
+  readonly probability: number
+  /** The primaries that this is worked out from. */
+  readonly samples: number
+  /** What it takes P99 to be without hedges and with them; null if it cannot tell. */
+  readonly p99: { readonly unhedged: number | null; readonly hedged: number | null }
 }
 
 export interface HedgeCounts {

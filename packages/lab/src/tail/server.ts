@@ -11,6 +11,7 @@ import { now } from "./clock.js"
 import { sampler } from "./latency.js"
 import { copyHeader, type ServerConfig, type ServerReport } from "./protocol.js"
 import type { Latency } from "./settings.js"
+import { type Strain, watch } from "./strain.js"
 
 export interface LongTailServer {
   readonly port: number
@@ -23,6 +24,7 @@ export interface LongTailServer {
 export const make = (config: ServerConfig): Effect.Effect<LongTailServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     let tally = new Tally(config.latency, config.seed)
+    let strain = watch()
     const server = Http.createServer((request, response) =>
       tally.serve(request, response, config.keepsWorking)
     )
@@ -44,10 +46,12 @@ export const make = (config: ServerConfig): Effect.Effect<LongTailServer, never,
       port: (server.address() as AddressInfo).port,
       reset: () => {
         tally = new Tally(config.latency, config.seed)
+        strain()
+        strain = watch()
       },
       report: Effect.suspend(() => tally.idle).pipe(
         Effect.timeoutOption(patience),
-        Effect.map(() => tally.report())
+        Effect.map(() => tally.report(strain()))
       )
     }
   })
@@ -57,6 +61,9 @@ const patience = "2 minutes"
 
 const body = Buffer.from(JSON.stringify({ answer: 42 }))
 const headers = { "content-type": "application/json", "content-length": body.length }
+
+/** A longer one would fire at once. */
+const longestTimerMs = 2 ** 31 - 1
 
 /** What was asked of the server since its last reset. */
 class Tally {
@@ -83,12 +90,15 @@ class Tally {
       this.working--
       this.stopped.push([copy, now()])
     }
-    const work = setTimeout(() => {
-      stop()
-      if (gone) return
-      this.completed++
-      response.writeHead(200, headers).end(body)
-    }, this.draw())
+    const work = setTimeout(
+      () => {
+        stop()
+        if (gone) return
+        this.completed++
+        response.writeHead(200, headers).end(body)
+      },
+      Math.min(this.draw(), longestTimerMs)
+    )
     response.on("close", () => {
       if (response.writableEnded) return
       gone = true
@@ -105,14 +115,15 @@ class Tally {
     this.working === 0 ? Effect.void : Effect.zipRight(Effect.sleep("5 millis"), this.idle)
   )
 
-  report(): ServerReport {
+  report(strain: Strain): ServerReport {
     return {
       received: this.received,
       completed: this.completed,
       cancelled: this.cancelled,
       cancelledMs: this.cancelledMs,
       connections: this.connections,
-      stopped: this.stopped
+      stopped: this.stopped,
+      strain
     }
   }
 }

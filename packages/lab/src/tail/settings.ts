@@ -28,7 +28,8 @@ export type Latency = Uniform | LogNormal
 
 /** What the hedged side does. */
 export interface Hedging {
-  readonly delayMs: number
+  /** Null if the policy is to learn it. */
+  readonly delayMs: number | null
   readonly maxAttempts: number
   readonly extraLoad: number
 }
@@ -56,7 +57,10 @@ export interface OwnTarget {
 /** A server that is already there. */
 export interface UrlTarget {
   readonly _tag: "Url"
+  /** Without credentials, so that it can be shown. */
   readonly url: string
+  /** The header's value that its credentials make. */
+  readonly authorization: string | null
 }
 
 export type Target = OwnTarget | UrlTarget

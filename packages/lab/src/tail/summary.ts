@@ -1,12 +1,17 @@
 /** What was counted on one side, as figures. */
-import type { ClientReport, ServerReport } from "./protocol.js"
+import { medianOf } from "./median.js"
+import type { ClientReport, Learned, ServerReport } from "./protocol.js"
+import { medianStrain, type Strain } from "./strain.js"
 
 /** The percentiles of the report, and what they are called in it. */
 export const percentiles = { p50: 0.5, p95: 0.95, p98_5: 0.985, p99: 0.99, p999: 0.999 } as const
 export type Percentile = keyof typeof percentiles
 export type Percentiles = Readonly<Record<Percentile, number | null>>
 
-/** Null stands for what cannot be known. Times are in milliseconds. */
+/**
+ * Null stands for what cannot be known. Times are in milliseconds; a percentile is infinite if it falls on a call that failed, since nobody had an
+ * answer to that by any time.
+ */
 export interface Summary extends Percentiles {
   readonly count: number
   readonly failures: number
@@ -22,6 +27,11 @@ export interface Summary extends Percentiles {
   /** How long the server went on with a copy after the client had cancelled it, on average. */
   readonly afterCancelMeanMs: number | null
   readonly suppressed: Readonly<Record<string, number>>
+  /** What the policy knew in the end; null unless it learns. */
+  readonly learned: Learned | null
+  readonly client: Strain
+  /** Null for a server that is not ours. */
+  readonly server: Strain | null
 }
 
 /** @param server what its server counted, if it is one that counts. */
@@ -46,7 +56,10 @@ export const summarise = (
         ? mean(client.cancelled.map(([, , ran]) => ran))
         : share(server.cancelledMs, server.cancelled),
     afterCancelMeanMs: server === undefined ? null : mean(afterCancel(client, server)),
-    suppressed
+    suppressed,
+    learned: client.learned,
+    client: client.strain,
+    server: server?.strain ?? null
   }
 }
 
@@ -68,12 +81,12 @@ export const mapPercentiles = <A>(f: (name: Percentile) => A): Readonly<Record<P
   p999: f("p999")
 })
 
-/** A page is as late as the latest of its `fanOut` calls; one with a failed call is in no percentile. */
+/** A page is as late as the latest of its `fanOut` calls; one with a failed call never comes, so that failures make no tail look better. */
 export const pages = (latencies: ReadonlyArray<number | null>, fanOut: number): ReadonlyArray<number> => {
   const slowest: Array<number> = []
   for (let first = 0; first < latencies.length; first += fanOut) {
     const page = latencies.slice(first, first + fanOut)
-    if (page.every((latency) => latency !== null)) slowest.push(Math.max(...page))
+    slowest.push(page.reduce<number>((latest, latency) => Math.max(latest, latency ?? Infinity), 0))
   }
   return slowest
 }
@@ -107,16 +120,13 @@ export const medianSummary = (rounds: ReadonlyArray<Summary>): Summary => {
     suppressed: combine(
       rounds.map((round) => round.suppressed),
       (values) => medianOf(values) ?? 0
-    )
+    ),
+    learned: rounds[rounds.length - 1]?.learned ?? null,
+    client: medianStrain(rounds.map((round) => round.client)),
+    server: rounds.every(({ server }) => server === null)
+      ? null
+      : medianStrain(rounds.flatMap(({ server }) => server ?? []))
   }
-}
-
-/** The middle value; the mean of the middle two of an even number; null if any is unknown. */
-export const medianOf = (values: ReadonlyArray<number | null>): number | null => {
-  const known = values.filter((value) => value !== null).sort((a, b) => a - b)
-  if (known.length === 0 || known.length < values.length) return null
-  const middle = (known.length - 1) / 2
-  return (known[Math.floor(middle)]! + known[Math.ceil(middle)]!) / 2
 }
 
 const combine = (

@@ -1,9 +1,11 @@
 /** The report for people. */
 import type { Result } from "./experiment.js"
 import type { Forecast } from "./forecast.js"
-import { ratios } from "./json.js"
+import type { Learned } from "./protocol.js"
 import type { Latency, Settings } from "./settings.js"
+import { busy } from "./strain.js"
 import type { Percentile, Summary } from "./summary.js"
+import { type Bounded, ratioOf, timeOf } from "./unanswered.js"
 
 type Row = ReadonlyArray<string>
 
@@ -12,13 +14,18 @@ const none = "–"
 const unknown = "unknown"
 
 export const render = (settings: Settings, result: Result, forecast: Forecast | undefined): string =>
-  [heading(settings), grid(rows(settings, result, forecast)), notes(settings, result, forecast)].join("\n\n")
+  [
+    heading(settings),
+    grid(rows(settings, result, forecast)),
+    notes(settings, result, forecast),
+    ...warnings(result)
+  ].join("\n\n")
 
 const heading = ({ hedging, load, rounds, target, timeoutMs }: Settings): string => {
   const calls =
     load.fanOut === 1
-      ? `${count(load.calls)} calls`
-      : `${count(load.calls / load.fanOut)} pages of ${load.fanOut} calls`
+      ? plural(load.calls, "call")
+      : `${plural(load.calls / load.fanOut, "page")} of ${load.fanOut} calls`
   const pace =
     load.rate === null ? `${calls} at once, ${rounds} times` : `${calls}, ${count(load.rate)} calls a second`
   const server =
@@ -26,9 +33,13 @@ const heading = ({ hedging, load, rounds, target, timeoutMs }: Settings): string
       ? target.url
       : `a server that takes ${describe(target.latency)} (seed ${target.seed})`
   const limit = timeoutMs === null ? "" : `, time-out ${timeoutMs} ms`
+  const when =
+    hedging.delayMs === null
+      ? "another copy after a delay that is learned"
+      : `another copy every ${hedging.delayMs} ms`
   return [
     `${pace}, to ${server}`,
-    `hedged: another copy every ${hedging.delayMs} ms, at most ${hedging.maxAttempts} in all, at most ${percent(hedging.extraLoad)} extra load${limit}`
+    `hedged: ${when}, at most ${hedging.maxAttempts} in all, at most ${percent(hedging.extraLoad)} extra load${limit}`
   ].join("\n")
 }
 
@@ -46,20 +57,23 @@ const describe = (latency: Latency): string => {
 }
 
 const rows = (
-  { load }: Settings,
+  { load, timeoutMs }: Settings,
   { hedged, plain }: Result,
   forecast: Forecast | undefined
 ): ReadonlyArray<Row> => {
-  const ratio = ratios(plain, hedged)
+  const measured = (summary: Summary, name: Percentile) =>
+    bounded(timeOf(summary, name, timeoutMs), ms) ?? (summary[name] === null ? none : "no answer")
+  const expected = (value: number) =>
+    timeoutMs !== null && value > timeoutMs ? `≥ ${ms(timeoutMs)}` : ms(value)
   const unit = load.fanOut === 1 ? "" : " of a page"
   const times = (label: string, name: Percentile): Row => [
     `${label}${unit}`,
-    ms(plain[name]),
-    ms(hedged[name]),
-    ratio[name]?.toFixed(3) ?? none,
+    measured(plain, name),
+    measured(hedged, name),
+    bounded(ratioOf(plain, hedged, name, timeoutMs), (ratio) => ratio.toFixed(3)) ?? none,
     ...(forecast === undefined
       ? []
-      : [ms(forecast.plain[name]), ms(forecast.hedged[name]), ms(forecast.ideal[name])])
+      : [expected(forecast.plain[name]), expected(forecast.hedged[name]), expected(forecast.ideal[name])])
   ]
   const both = (label: string, f: (summary: Summary) => string, ...theory: Row): Row => [
     label,
@@ -74,6 +88,9 @@ const rows = (
     ["", "plain", "hedged", "ratio", ...(forecast === undefined ? [] : ["theory: plain", "hedged", "ideal"])],
     both("calls", (summary) => count(summary.count)),
     both("failures", (summary) => count(summary.failures)),
+    ...(timeoutMs === null
+      ? []
+      : [both("of them timed out", (summary) => count(summary.failureKinds.Timeout ?? 0))]),
     times("P50", "p50"),
     times("P95", "p95"),
     times("P98.5", "p98_5"),
@@ -84,6 +101,7 @@ const rows = (
     ["calls that sent a hedge", none, share(hedged.hedgeRate)],
     ["hedges that won", none, share(hedged.hedgeWinShare)],
     ["hedges suppressed", none, listing(hedged.suppressed)],
+    ...(hedged.learned === null ? [] : learnedRows(hedged.learned)),
     ["cancelled copies had run for", none, ms(hedged.loserMeanMs)],
     [
       "server worked on after a cancel",
@@ -93,8 +111,35 @@ const rows = (
   ]
 }
 
+const learnedRows = (learned: Learned): ReadonlyArray<Row> => [
+  ["delay it settled on", none, settled(learned)],
+  ["learned from", none, `${count(learned.samples)} answers`],
+  ["P99 by its own estimate", ms(learned.p99.unhedged), ms(learned.p99.hedged)]
+]
+
+const settled = ({ delayMs, probability, status, suspendedBy }: Learned): string => {
+  switch (status) {
+    case "WarmUp":
+      return "none yet"
+    case "NoGain":
+      return "none: nothing to gain"
+    case "Suspended":
+      return `suspended (${suspendedBy})`
+    case "Active":
+      return probability < 1 ? `${ms(delayMs)} in ${percent(probability)} of calls` : ms(delayMs)
+  }
+}
+
 /** Without a cancelled copy there is nothing to know. */
 const afterCancelUnknown = (summary: Summary): string => (summary.loserMeanMs === null ? none : unknown)
+
+/** If something was too busy, figures tell of the machine, too. */
+const warnings = (result: Result): ReadonlyArray<string> => {
+  const lines = busy(result).map((words) => `! busy: ${words}`)
+  return lines.length === 0
+    ? []
+    : [[...lines, "So the figures tell of this machine's lack of time as well as of hedging."].join("\n")]
+}
 
 const notes = (settings: Settings, { hedged, plain }: Result, forecast: Forecast | undefined): string => {
   const failed = [
@@ -102,23 +147,28 @@ const notes = (settings: Settings, { hedged, plain }: Result, forecast: Forecast
     ["hedged", hedged.failureKinds]
   ] as const
   return [
-    "Times count from when a call was due to when its answer had been read. Percentiles are nearest-rank, of what succeeded.",
+    "Times count from when a call was due to when its answer had been read. Percentiles are nearest-rank, of all calls.",
+    `Extra load: ${percent(settings.hedging.extraLoad)} of calls, and 10 hedges in advance; and none while many copies fail, by a token bucket like gRPC's. What either refuses is Throttled.`,
     ...(settings.rounds > 1
       ? [
           `Medians of ${settings.rounds} rounds, each by fresh processes, the order alternated; calls and failures are totals.`
         ]
       : []),
     ...(settings.warmUp > 0
-      ? [`Each side sent ${count(settings.warmUp)} calls before, at the same rate, which are in no figure.`]
+      ? [
+          `Each side sent ${count(settings.warmUp)} calls before, at the same rate, which are in no figure${settings.hedging.delayMs === null ? ", but the policy learned from them" : ""}.`
+        ]
       : []),
     ...failed.flatMap(([name, kinds]) =>
       Object.keys(kinds).length === 0
         ? []
-        : [`Failures, ${name}: ${listing(kinds)}. They are in no percentile.`]
+        : [
+            `Failures, ${name}: ${listing(kinds)}. They are later than any answer${settings.timeoutMs === null ? "" : ": a percentile that falls on one is the time-out or more (≥)"}.`
+          ]
     ),
     forecast === undefined
       ? "Theory: unknown, since the server's distribution is."
-      : "Theory: every copy independent, clients and network free. Ideal: each percentile by the policy that is best for it, within the extra load."
+      : "Theory: every copy independent, clients and network free. Ideal: each percentile by the policy that is best for it, within the extra load and the copies."
   ].join("\n")
 }
 
@@ -142,6 +192,11 @@ const listing = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .map(([name, n]) => `${name} ${count(n)}`)
     .join(", ") || "0"
+
+const bounded = (known: Bounded | null, format: (value: number) => string): string | undefined =>
+  known === null ? undefined : `${known.bound === undefined ? "" : `${known.bound} `}${format(known.value)}`
+
+const plural = (n: number, word: string): string => `${count(n)} ${word}${n === 1 ? "" : "s"}`
 
 const count = (n: number): string => n.toLocaleString("en-US")
 const ms = (value: number | null): string => (value === null ? none : `${value.toFixed(1)} ms`)

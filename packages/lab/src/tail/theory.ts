@@ -5,7 +5,6 @@
  * probability Π S(t − dᵢ), and costs Σ_{i≥1} Π_{j<i} S(dᵢ − dⱼ) requests beyond the first.
  */
 import type { Survival } from "./latency.js"
-import type { Hedging } from "./settings.js"
 
 /** Absorbs rounding where a survival function lies exactly on the tail probability. */
 const slack = 1 + 1e-9
@@ -43,22 +42,35 @@ export const leastWhere = (
   return high
 }
 
+/** A hedge after every so many milliseconds, within a budget of hedges per call. */
+export interface FixedDelay {
+  readonly delayMs: number
+  readonly maxAttempts: number
+  readonly extraLoad: number
+}
+
 /** When a fixed delay starts its attempts. */
-export const fixedStarts = ({ delayMs, maxAttempts }: Hedging): ReadonlyArray<number> =>
+export const fixedStarts = ({ delayMs, maxAttempts }: FixedDelay): ReadonlyArray<number> =>
   Array.from({ length: maxAttempts }, (_, index) => index * delayMs)
 
-/** What a fixed delay should do: calls beyond the budget go out unhedged. */
-export const predict = (
-  survival: Survival,
-  hedging: Hedging
-): { readonly miss: Survival; readonly extraLoad: number } => {
-  const starts = fixedStarts(hedging)
+export interface Prediction {
+  readonly miss: Survival
+  readonly extraLoad: number
+}
+
+/** What a fixed delay should do: calls beyond the budget go out unhedged, and no attempt goes out after the time-out. */
+export const predict = (survival: Survival, hedging: FixedDelay, timeoutMs = Infinity): Prediction => {
+  const starts = fixedStarts(hedging).filter((start) => start < timeoutMs)
   const wanted = extraLoad(survival, starts)
-  const sent = Math.min(1, hedging.extraLoad / wanted)
+  return mixed(survival, starts, Math.min(1, hedging.extraLoad / wanted))
+}
+
+/** What attempts at these times should do, if only a share of calls is hedged. */
+export const mixed = (survival: Survival, starts: ReadonlyArray<number>, share: number): Prediction => {
   const hedged = miss(survival, starts)
   return {
-    miss: sent < 1 ? (ms) => sent * hedged(ms) + (1 - sent) * survival(ms) : hedged,
-    extraLoad: sent * wanted
+    miss: share < 1 ? (ms) => share * hedged(ms) + (1 - share) * survival(ms) : hedged,
+    extraLoad: share * extraLoad(survival, starts)
   }
 }
 

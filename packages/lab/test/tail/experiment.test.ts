@@ -1,3 +1,6 @@
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { measure } from "../../src/tail/experiment.js"
@@ -73,8 +76,41 @@ it.live("a call that times out is a failure, and the server notices that its cli
       "plain",
       0
     )
-    expect(summary).toMatchObject({ count: 10, failures: 10, failureKinds: { Timeout: 10 }, p50: null })
+    expect(summary).toMatchObject({ count: 10, failures: 10, failureKinds: { Timeout: 10 }, p50: Infinity })
     expect(summary.loserMeanMs).not.toBeNull()
     expect(summary.afterCancelMeanMs).not.toBeNull()
+  })
+)
+
+it.live("a policy that learns has learned from the calls before, and says what", () =>
+  Effect.gen(function* () {
+    const adaptive = { ...settings, hedging: { delayMs: null, maxAttempts: 2, extraLoad: 0.5 }, warmUp: 200 }
+    const { learned, ...summary } = yield* measure(adaptive, "hedged", 0)
+    expect(summary).toMatchObject({ count: 200, failures: 0 })
+    expect(summary.suppressed).not.toHaveProperty("WarmUp")
+    expect(learned?.samples).toBeGreaterThanOrEqual(200)
+    expect(learned?.p99.unhedged).toBeGreaterThan(0)
+    expect((yield* measure(settings, "plain", 0)).learned).toBeNull()
+  })
+)
+
+it.live("credentials go with every request to a server that is not ours", () =>
+  Effect.gen(function* () {
+    const headers = new Set<string | undefined>()
+    const server = createServer((request, response) => {
+      headers.add(request.headers.authorization)
+      response.end()
+    }).listen(0, "127.0.0.1")
+    yield* Effect.promise(() => once(server, "listening"))
+    const { port } = server.address() as AddressInfo
+    const url = `http://127.0.0.1:${port}/`
+    const summary = yield* measure(
+      { ...settings, target: { _tag: "Url", url, authorization: "Basic bWU6cEBzcw==" } },
+      "hedged",
+      0
+    )
+    server.close()
+    expect(summary).toMatchObject({ count: 200, failures: 0, server: null })
+    expect([...headers]).toEqual(["Basic bWU6cEBzcw=="])
   })
 )

@@ -7,6 +7,7 @@ const nothing: Raw = {
   rate: Option.none(),
   burst: false,
   fanOut: Option.none(),
+  adaptive: false,
   delay: Option.none(),
   maxAttempts: Option.none(),
   extraLoad: Option.none(),
@@ -74,6 +75,31 @@ describe("what is not given", () => {
   })
 })
 
+describe("a policy that learns its delay", () => {
+  it("is told the extra load, and two copies suffice it", () => {
+    expect(accepted({ adaptive: true, extraLoad: "0.15" }).hedging).toEqual({
+      delayMs: null,
+      maxAttempts: 2,
+      extraLoad: 0.15
+    })
+  })
+})
+
+describe("credentials in a URL", () => {
+  it("become a header, and are not in what is shown", () => {
+    expect(accepted({ url: "http://me:p%40ss@x/a?b#c" }).target).toEqual({
+      _tag: "Url",
+      url: "http://x/a?b",
+      authorization: `Basic ${btoa("me:p@ss")}`
+    })
+    expect(accepted({ url: "http://x/a?b" }).target).toMatchObject({ authorization: null })
+  })
+
+  it("are not in an error either", () => {
+    expect(refusal({ url: "http://me:p@ss@x:99999/" })).toMatch(/^--url http:\/\/x:99999\/: must be/)
+  })
+})
+
 describe("a duration", () => {
   it.each([
     ["80", 80],
@@ -111,10 +137,22 @@ describe("a wrong option is refused by name, value and what is allowed", () => {
       '--timeout 0: must be a duration from 1 ms to 1 hour, such as 80, 80ms or "80 millis"'
     ],
     [{ seed: "x" }, "--seed x: must be a whole number from 0 to 2,147,483,647"],
+    [{ rate: "0x10" }, "--rate 0x10: must be a number above 0 and at most 100,000"],
+    [{ rate: "0.5" }, "--rate 0.5: must be at least 0.834 for 3000 calls, which may take an hour at most"],
+    [{ adaptive: true, delay: "80ms" }, "--delay 80ms: not with --adaptive, which learns the delay"],
+    [
+      { adaptive: true, burst: true },
+      "--adaptive: not with --burst, which is over before anything can be learned"
+    ],
+    [{ adaptive: true, extraLoad: "1.5" }, "--extra-load 1.5: must be a number above 0 and at most 1"],
     [{ fanOut: "7" }, "--requests 3000: must be a multiple of --fan-out 7, 3003 for example"],
     [{ burst: true, rate: "5" }, "--rate 5: not with --burst, which sends everything at once"],
-    [{ url: "ftp://x/" }, "--url ftp://x/: must be a URL that begins with http:// or https://"],
-    [{ url: "x" }, "--url x: must be a URL that begins with http:// or https://"],
+    ...["ftp://x/", "x", "http:x", "http://", "http://127.0.0.1:99999/", "http://127.0.0.1:0/"].map(
+      (url): [Typed, string] => [
+        { url },
+        `--url ${url}: must be a URL such as http://127.0.0.1:8080/path: http or https, a host, and a port from 1 to 65535 or none`
+      ]
+    ),
     [
       { url: "http://x/", slowShare: "0.1" },
       "--slow-share 0.1: not with --url, whose server takes the time it takes"

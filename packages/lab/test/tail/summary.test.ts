@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest"
+import { medianOf } from "../../src/tail/median.js"
 import type { ClientReport, ServerReport } from "../../src/tail/protocol.js"
-import { medianOf, medianSummary, pages, percentile, summarise } from "../../src/tail/summary.js"
+import type { Strain } from "../../src/tail/strain.js"
+import { medianSummary, pages, percentile, summarise } from "../../src/tail/summary.js"
+
+const strain: Strain = { stuckShare: 0, longestMs: 0, cpuShare: 0.2, machineShare: 0.4 }
 
 const client: ClientReport = {
   latencies: [30, 10, null, 20],
@@ -11,7 +15,9 @@ const client: ClientReport = {
     [0, 100, 40],
     [4, 200, 60]
   ],
-  hedges: { hedgedCalls: 2, sent: 2, won: 1, suppressed: { Throttled: 3 } }
+  hedges: { hedgedCalls: 2, sent: 2, won: 1, suppressed: { Throttled: 3 } },
+  learned: null,
+  strain
 }
 
 const server: ServerReport = {
@@ -24,7 +30,8 @@ const server: ServerReport = {
     [0, 101],
     [1, 150],
     [4, 205]
-  ]
+  ],
+  strain
 }
 
 describe("percentiles", () => {
@@ -50,15 +57,22 @@ describe("a page", () => {
     expect(pages([1, 5, 3, 2], 2)).toEqual([5, 3])
   })
 
-  it("with a failed call is in no percentile", () => {
-    expect(pages([1, null, 3, 2], 2)).toEqual([3])
+  it("with a failed call never comes", () => {
+    expect(pages([1, null, 3, 2], 2)).toEqual([Infinity, 3])
   })
 })
 
 describe("a summary", () => {
-  it("counts failures and keeps them out of the percentiles", () => {
+  it("counts failures, which are later than every answer", () => {
     const summary = summarise(client, server, 1)
-    expect(summary).toMatchObject({ count: 4, failures: 1, failureKinds: { Timeout: 1 }, p50: 20, p999: 30 })
+    expect(summary).toMatchObject({
+      count: 4,
+      failures: 1,
+      failureKinds: { Timeout: 1 },
+      p50: 20,
+      p95: Infinity,
+      p999: Infinity
+    })
   })
 
   it("takes what the server counted", () => {

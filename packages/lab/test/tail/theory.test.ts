@@ -59,6 +59,10 @@ describe("a fixed delay", () => {
     expect(extraLoad(survival(w1), fixedStarts({ ...unlimited, delayMs: 0 }))).toBe(2)
   })
 
+  it("sends no copy after the time-out", () => {
+    expect(predict(survival(w1), unlimited, 100).extraLoad).toBeCloseTo(0.1, 6)
+  })
+
   it("costs no more than its budget, and leaves the rest of the calls unhedged", () => {
     const { extraLoad, miss } = predict(survival(w1), { ...unlimited, maxAttempts: 2, extraLoad: 0.05 })
     expect(extraLoad).toBeCloseTo(0.05, 6)
@@ -79,6 +83,28 @@ describe("the ideal", () => {
 
   it("P99 of W2 with 0.1 extra load is 15.5 ms", () => {
     expect(ideal(survival(w2), 0.99, 0.1)).toBeCloseTo(15.5, 1)
+  })
+
+  it.each([
+    [2, 95.6],
+    [3, 90.4]
+  ])("P99 of W1 with 0.2 extra load and at most %i copies is %f ms", (maxAttempts, expected) => {
+    expect(Math.abs(ideal(survival(w1), 0.99, 0.2, knots(w1), maxAttempts) - expected)).toBeLessThan(0.2)
+  })
+
+  it("with budget enough sends every copy at once, however many there may be", () => {
+    for (const copies of [2, 3, 4, 6]) {
+      const allAtOnce = quantile((ms) => survival(w1)(ms) ** copies, 0.99)
+      expect(ideal(survival(w1), 0.99, copies, knots(w1), copies)).toBeCloseTo(allAtOnce, 1)
+    }
+  })
+
+  it("is never behind a fixed delay of as many copies and as much load", () => {
+    const five = { delayMs: 40, maxAttempts: 5, extraLoad: 10 }
+    const { extraLoad, miss } = predict(survival(w1), five)
+    for (const p of [0.99, 0.999, 0.9999]) {
+      expect(ideal(survival(w1), p, extraLoad, knots(w1), 5)).toBeLessThanOrEqual(quantile(miss, p) * 1.01)
+    }
   })
 
   it("is no hedging at all when there is no budget", () => {
