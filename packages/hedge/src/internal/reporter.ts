@@ -51,14 +51,15 @@ export class Reporter {
       reason
     }
     this.tell(event)
-    let span: Tracer.AnySpan | undefined
     for (const listener of this.listeners) {
-      if (listener.spanOf === undefined) continue
-      this.guard(() => {
-        span ??= listener.spanOf?.(event)
-      })
+      try {
+        const span = listener.spanOf?.(event)
+        if (span !== undefined) return span
+      } catch (defect) {
+        this.onDefect(defect)
+      }
     }
-    return span
+    return undefined
   }
 
   attemptEnded(
@@ -99,13 +100,7 @@ export class Reporter {
     result: Exit.Exit<unknown, unknown> | undefined
   ): void {
     const { callId, policy } = this
-    const { attempts, host, throttle } = this.call
-    let tokens: number | undefined
-    this.guard(() => {
-      tokens = throttle.tokens?.(host.now())
-      // what is left of a bucket is of no use while it, or another throttle beside it, refuses
-      if (tokens !== undefined && throttle.refusedBy(host.now()) !== undefined) tokens = 0
-    })
+    const { attempts, host } = this.call
     this.tell({
       _tag: "CallEnded",
       callId,
@@ -116,8 +111,21 @@ export class Reporter {
       exit: result ?? Exit.interrupt(host.fiber.id()),
       attempts: attempts.length,
       rejected: rejectedOf(attempts),
-      tokens
+      tokens: this.tokens()
     })
+  }
+
+  private tokens(): number | undefined {
+    const { host, throttle } = this.call
+    try {
+      const now = host.now()
+      const tokens = throttle.tokens?.(now)
+      // what is left of a bucket is of no use while it, or another throttle beside it, refuses
+      return tokens === undefined || throttle.refusedBy(now) === undefined ? tokens : 0
+    } catch (defect) {
+      this.onDefect(defect)
+      return undefined
+    }
   }
 
   private elapsed(): Duration.Duration {
@@ -125,19 +133,24 @@ export class Reporter {
   }
 
   private tell(event: HedgeEvent): void {
-    for (const listener of this.listeners) this.guard(() => listener.onEvent(event))
+    for (const listener of this.listeners) {
+      try {
+        listener.onEvent(event)
+      } catch (defect) {
+        this.onDefect(defect)
+      }
+    }
   }
 
-  private guard(f: () => void): void {
-    try {
-      f()
-    } catch (defect) {
-      this.call.logFailure(Cause.die(defect))
-    }
+  private onDefect(defect: unknown): void {
+    this.call.logFailure(Cause.die(defect))
   }
 }
 
+const nothingRejected: ReadonlyMap<number, Exit.Exit<unknown, unknown>> = new Map()
+
 const rejectedOf = (attempts: ReadonlyArray<Attempt>): ReadonlyMap<number, Exit.Exit<unknown, unknown>> => {
+  if (!attempts.some(({ outcome }) => outcome === "NonFatal")) return nothingRejected
   const rejected = new Map<number, Exit.Exit<unknown, unknown>>()
   for (const { index, outcome, exit } of attempts) {
     if (outcome === "NonFatal" && exit !== undefined) rejected.set(index, exit)
