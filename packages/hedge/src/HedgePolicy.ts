@@ -317,14 +317,21 @@ export const inspect: (
 ) => Effect.Effect<Option.Option<Inspection>> = internalInspect.inspect
 
 /**
- * What a policy decides in one call, without the call: for a simulation, whose time is a number of milliseconds. Its schedule, its throttle, and
- * what it learns are the policy's own; deadlines, pushback, gates and targets are left to the simulation.
+ * What a policy decides in one call, without the call: for a simulation, whose time is a number of milliseconds. Its schedule, its throttle, its
+ * target and what it learns are the policy's own; deadlines, pushback and gates are left to the simulation.
  */
 export interface Decisions {
   /** The delay until the next hedge is due, asked after a launch or a refused hedge; `Infinity` if none will be. */
   readonly delay: () => number
-  /** Why the hedge that is due may not be sent, if it may not. */
-  readonly refusal: (now: number, reason: "Stagger" | "Failure") => SuppressionReason | undefined
+  /**
+   * Why the hedge that is due may not be sent, if it may not. `leastInFlight` answers as {@link HedgeTargets} does; without it a hedge may go
+   * anywhere.
+   */
+  readonly refusal: (
+    now: number,
+    reason: "Stagger" | "Failure",
+    leastInFlight?: () => number | undefined
+  ) => SuppressionReason | undefined
   /** A hedge was sent. */
   readonly hedged: (now: number, reason: "Stagger" | "Failure") => void
   /** An attempt has ended before the call has. */
