@@ -19,21 +19,18 @@ export const extraLoad = ({ hedges }: Outcomes, from = 0, to = hedges.length): n
   return to > from ? sum / (to - from) : 0
 }
 
-const binMillis = 500
-/** A median that is no more than this above what it was is as it was: chance makes a tenth of it. */
-const normal = 1.25
+const binMillis = 1000
+/** Chance alone makes a second's median half as long again as usual. */
+const normal = 2
 
-/** How long after a slowdown's end the calls are as fast as before, for good: by their medians, half a second's at a time. */
+/** How long after a slowdown's end calls are as fast as before, for good: by the medians of those that start within a second. */
 export const recoveredAfter = (
   { elapsed, startedAt }: Outcomes,
   slowFrom: number,
   slowTo: number
 ): number => {
-  const median = (from: number, to: number) => {
-    const first = startedAt.findIndex((at) => at >= from)
-    const end = startedAt.findIndex((at) => at >= to)
-    return percentile(elapsed.slice(first, end === -1 ? undefined : end).sort(), 0.5)
-  }
+  const median = (from: number, to: number) =>
+    percentile(elapsed.slice(firstAt(startedAt, from), firstAt(startedAt, to)).sort(), 0.5)
   const usual = median(0, slowFrom)
   const last = startedAt[startedAt.length - 1]!
   let recovered = 0
@@ -41,4 +38,10 @@ export const recoveredAfter = (
     if (median(from, from + binMillis) > normal * usual) recovered = from + binMillis - slowTo
   }
   return recovered
+}
+
+/** The first call that starts at a time or later. */
+export const firstAt = (startedAt: Float64Array, time: number): number => {
+  const first = startedAt.findIndex((at) => at >= time)
+  return first === -1 ? startedAt.length : first
 }

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Policy from "../policy.js"
 import { type Cancellation, type Cluster, rateFor } from "../settings.js"
 import { run } from "../simulation.js"
-import { percentile, recoveredAfter, times } from "../statistics.js"
+import { firstAt, percentile, recoveredAfter, times } from "../statistics.js"
 import * as Workload from "../workload.js"
 import { type Line, line, percent } from "./line.js"
 
@@ -81,7 +81,7 @@ export const recovery = (seed: number): Effect.Effect<ReadonlyArray<Line>> =>
       const unhedged = run(undefined, scenario)
       const hedged = run(yield* Policy.adaptive({ extraLoad: budget }), scenario)
       const back = recoveredAfter(unhedged, slowFrom, slowTo)
-      const from = unhedged.startedAt.findIndex((at) => at >= slowTo + back)
+      const from = firstAt(unhedged.startedAt, slowTo + back)
       const p99 = (outcomes: typeof hedged) => percentile(times(outcomes, from), 0.99)
       return [
         line(
