@@ -268,7 +268,7 @@ export type Guard = "MedianGrowth" | "Efficacy" | "Pushback"
 
 /** What a policy that learns knows and does. */
 export interface Inspection {
-  /** `NoGain`: what is known says that hedging gains less than 1 %. */
+  /** `NoGain`: what is known says that hedging gains less than 0.4 %. */
   readonly status: "WarmUp" | "Active" | "NoGain" | "Suspended"
   /** The guard that suspends hedging now. */
   readonly suspendedBy: Guard | undefined
