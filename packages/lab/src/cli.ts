@@ -4,6 +4,7 @@ import { createRequire } from "node:module"
 import { Command, HelpDoc } from "@effect/cli"
 import { Effect } from "effect"
 import * as Plan from "./plan/command.js"
+import * as Simulate from "./simulate/command.js"
 import * as Tail from "./tail/command.js"
 import * as Words from "./words.js"
 
@@ -11,10 +12,14 @@ const { version } = createRequire(import.meta.url)("../package.json") as { reado
 
 const hedgeLab = Command.make("hedge-lab").pipe(
   Command.withDescription(HelpDoc.p("Measures what request hedging does to a tail, and plans it.")),
-  Command.withSubcommands([Tail.command, Plan.command])
+  Command.withSubcommands([Tail.command, Plan.command, Simulate.command])
 )
 
-const declared: Readonly<Record<string, Words.Declared>> = { tail: Tail.declared, plan: Plan.declared }
+const declared: Readonly<Record<string, Words.Declared>> = {
+  tail: Tail.declared,
+  plan: Plan.declared,
+  simulate: Simulate.declared
+}
 
 const run = Command.run(hedgeLab, { name: "hedge-lab", version })
 

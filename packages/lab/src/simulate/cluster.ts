@@ -63,9 +63,8 @@ export class Cluster {
     const isStopped = cancellation === "all" || (cancellation === "queued" && state === "Queued")
     job.state = isStopped ? "Ended" : "Abandoned"
     server.inFlight -= 1
-    if (!isStopped) return
-    if (state === "Queued") server.queue.splice(server.queue.indexOf(job), 1)
-    else this.free(server)
+    // what waits in the queue and has ended is left out when its turn comes
+    if (isStopped && state === "Running") this.free(server)
   }
 
   private begin(job: Job): void {
@@ -87,7 +86,8 @@ export class Cluster {
 
   private free(server: Server): void {
     server.isBusy = false
-    const next = server.queue.shift()
+    let next = server.queue.shift()
+    while (next?.state === "Ended") next = server.queue.shift()
     if (next !== undefined) this.begin(next)
   }
 

@@ -37,6 +37,27 @@ export interface Scenario {
   readonly workload: (call: number) => Workload
 }
 
+/** What the hedged calls do: a delay that is learned, or a fixed one. Either way hedges have a budget. */
+export type Hedging =
+  | { readonly _tag: "Adaptive"; readonly extraLoad: number; readonly objective: number }
+  | { readonly _tag: "Fixed"; readonly extraLoad: number; readonly delayMs: number }
+
+/** Each load is simulated without hedges, with hedges, and, where servers have queues, with hedges that only go to idle ones. */
+export interface Settings {
+  readonly workload: Workload
+  readonly cluster: Cluster
+  readonly loads: ReadonlyArray<Load>
+  readonly calls: number
+  readonly seed: number
+  readonly hedging: Hedging
+}
+
+export interface Load {
+  /** Null if servers are unlimited. */
+  readonly utilisation: number | null
+  readonly rate: number
+}
+
 /** Calls a second that keep servers busy for a share of the time. */
 export const rateFor = (utilisation: number, servers: number, workload: Workload): number =>
   (1000 * utilisation * servers) / mean(workload)
