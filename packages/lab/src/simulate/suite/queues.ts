@@ -84,10 +84,11 @@ export const recovery = (seed: number): Effect.Effect<ReadonlyArray<Line>> =>
       const from = firstAt(unhedged.startedAt, slowTo + back)
       const p99 = (outcomes: typeof hedged) => percentile(times(outcomes, from), 0.99)
       return [
+        // a second's median tells no more than the second
         line(
           "seconds until hedged calls are back after all servers were 2.5 × slower, beyond those of unhedged calls",
           (recoveredAfter(hedged, slowFrom, slowTo) - back) / 1000,
-          0
+          1
         ),
         line("P99 of unhedged, once unhedged calls are back", p99(hedged) / p99(unhedged), 1.05)
       ]
