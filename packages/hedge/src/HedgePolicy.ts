@@ -228,6 +228,7 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
   /**
    * A policy that is given the extra load that it may cause, and learns the rest: `HedgeSchedule.budgeted`, 2 attempts (3 from an objective of
    * 0.999 on) under `all(loadBudget({ extraLoad, burst: 10 }), tokenBucket({ maxTokens: 100, tokenRatio: 0.1 }))`, or a throttle that is named.
+   * Beside that throttle of its own, a pace keeps what the budget has saved up from being sent all at once: 40 hedges, and 1.5 × `extraLoad` a call.
    * With a deadline and no `minTimeLeft`, no hedge is sent with less time left than the fastest twentieth of primaries takes. What it learns, and
    * its throttle, are the layer's. {@link inspect} says what it knows. Throws {@link HedgePolicyError} for bad options.
    */

@@ -5,7 +5,7 @@ import type { HedgeThrottle } from "../HedgeThrottle.js"
 import { budgeted, budgetedFields, hedgesFor } from "./adaptiveSchedule.js"
 import { checkObject, refuse } from "./check.js"
 import { Lru } from "./lru.js"
-import { all, defaults, loadBudget, tokenBucket } from "./throttle.js"
+import { all, defaults, loadBudget, pace, tokenBucket } from "./throttle.js"
 
 type In = Duration.DurationInput
 type AnyServiceOptions = Options<unknown, unknown, never, In | undefined, In | undefined>
@@ -13,7 +13,7 @@ type AnyServiceOptions = Options<unknown, unknown, never, In | undefined, In | u
 const mostUpstreams = 256
 
 const throttleFor = (extraLoad: number): HedgeThrottle =>
-  all(loadBudget({ extraLoad, burst: defaults.burst }), tokenBucket(defaults))
+  all(loadBudget({ extraLoad, burst: defaults.burst }), tokenBucket(defaults), pace(extraLoad))
 
 /** Each upstream's throttle: one that is out takes nothing from another. Those that were used last are kept. */
 export type Upstreams = (upstream: string) => HedgeThrottle
