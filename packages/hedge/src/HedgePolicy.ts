@@ -234,6 +234,7 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
   /**
    * A policy that is given the extra load that it may cause, and learns the rest: `HedgeSchedule.budgeted`, 2 attempts (3 from an objective of
    * 0.999 on) under `all(loadBudget({ extraLoad, burst: 10 }), tokenBucket({ maxTokens: 100, tokenRatio: 0.1 }))`, or a throttle that is named.
+   * Beside that throttle of its own, a pace keeps what the budget has saved up from being sent all at once: 40 hedges, and 1.5 × `extraLoad` a call.
    * With a deadline and no `minTimeLeft`, no hedge is sent with less time left than the fastest twentieth of primaries takes. What it learns, and
    * its throttle, are the layer's. {@link inspect} says what it knows. Throws {@link HedgePolicyError} for bad options.
    */
@@ -281,7 +282,7 @@ export type Guard = "MedianGrowth" | "Efficacy" | "Pushback"
 
 /** What a policy that learns knows and does. */
 export interface Inspection {
-  /** `NoGain`: what is known says that hedging gains less than 1 %. */
+  /** `NoGain`: what is known says that hedging gains less than 0.4 %. */
   readonly status: "WarmUp" | "Active" | "NoGain" | "Suspended"
   /** The guard that suspends hedging now. */
   readonly suspendedBy: Guard | undefined
@@ -347,14 +348,21 @@ export const keys: (
 ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>>> = internalInspect.keys
 
 /**
- * What a policy decides in one call, without the call: for a simulation, whose time is a number of milliseconds. Its schedule, its throttle, and
- * what it learns are the policy's own; deadlines, pushback, gates and targets are left to the simulation.
+ * What a policy decides in one call, without the call: for a simulation, whose time is a number of milliseconds. Its schedule, its throttle, its
+ * target and what it learns are the policy's own; deadlines, pushback and gates are left to the simulation.
  */
 export interface Decisions {
   /** The delay until the next hedge is due, asked after a launch or a refused hedge; `Infinity` if none will be. */
   readonly delay: () => number
-  /** Why the hedge that is due may not be sent, if it may not. */
-  readonly refusal: (now: number, reason: "Stagger" | "Failure") => SuppressionReason | undefined
+  /**
+   * Why the hedge that is due may not be sent, if it may not. `leastInFlight` answers as {@link HedgeTargets} does; without it a hedge may go
+   * anywhere.
+   */
+  readonly refusal: (
+    now: number,
+    reason: "Stagger" | "Failure",
+    leastInFlight?: () => number | undefined
+  ) => SuppressionReason | undefined
   /** A hedge was sent. */
   readonly hedged: (now: number, reason: "Stagger" | "Failure") => void
   /** An attempt has ended before the call has. */

@@ -106,7 +106,7 @@ export const quantile: (q: number, options?: QuantileOptions) => HedgeSchedule =
 
 /**
  * The stagger with which the objective quantile is least while the hedges stay within a budget. Where the budget does not pay for a hedge of
- * every call that is still open, only some calls are given one, at random; where hedging gains less than 1 %, none is.
+ * every call that is still open, only some calls are given one, at random; where hedging gains less than 0.4 %, none is.
  *
  * It learns as {@link quantile} does. One hedge is planned for, and two from an objective of 0.999 on, if `maxAttempts` allows. Defaults:
  * `objective` 0.99. Throws `HedgePolicyError` for options that make no sense. `HedgePolicy.layerAdaptive` is a policy of it, with a throttle.

@@ -6,6 +6,7 @@ import { Console, Effect } from "effect"
 import * as Help from "./help.js"
 import { withConsole } from "./output.js"
 import * as Plan from "./plan/command.js"
+import * as Simulate from "./simulate/command.js"
 import * as Tail from "./tail/command.js"
 import * as Words from "./words.js"
 
@@ -15,7 +16,7 @@ const summary = "Measures what request hedging does to a tail, and plans it."
 
 const hedgeLab = Command.make("hedge-lab").pipe(
   Command.withDescription(HelpDoc.p(summary)),
-  Command.withSubcommands([Tail.command, Plan.command])
+  Command.withSubcommands([Tail.command, Plan.command, Simulate.command])
 )
 
 interface Subcommand extends Help.Described {
@@ -32,6 +33,11 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     declared: Plan.declared,
     usage: "[options] [file]",
     help: (config) => Command.getHelp(Plan.command, config)
+  },
+  simulate: {
+    declared: Simulate.declared,
+    usage: "[options]",
+    help: (config) => Command.getHelp(Simulate.command, config)
   }
 }
 

@@ -3,7 +3,7 @@ import type { AdaptiveOptions, Options } from "../HedgePolicy.js"
 import { budgeted, budgetedShapes, defaultObjective, hedgesFor } from "./adaptiveSchedule.js"
 import { checkFields, type Shapes } from "./check.js"
 import { checked, shapes, type Upstreams } from "./policy.js"
-import { makeDefault, perUpstream } from "./throttle.js"
+import { all, makeDefault, pace, perUpstream } from "./throttle.js"
 
 type In = Duration.DurationInput
 type AnyServiceOptions = Options<unknown, unknown, never, In | undefined, In | undefined>
@@ -26,7 +26,7 @@ export const adaptive = (
   const maxAttempts = options.maxAttempts ?? 1 + hedgesFor(objective ?? defaultObjective)
   const policy = { ...Struct.omit(options, ...ofSchedule), schedule, maxAttempts }
   if (throttle !== undefined) return { options: policy, upstreams: undefined }
-  const make = () => makeDefault({ extraLoad })
+  const make = () => all(makeDefault({ extraLoad }), pace(extraLoad))
   const throttleOf = perUpstream(make)
   const unnamed = make()
   return {

@@ -5,6 +5,7 @@ import type { Decisions, HedgePolicy } from "../HedgePolicy.js"
 import { Default, type HedgeThrottle } from "../HedgeThrottle.js"
 import type { AdaptiveCall, CallFacts, Learning } from "./adaptive.js"
 import { check, refuse, time } from "./check.js"
+import { isTarget } from "./gates.js"
 import { checkPolicy, type EnginePolicy } from "./policy.js"
 import { type Asker, staggerOf } from "./schedule.js"
 
@@ -42,10 +43,16 @@ class PolicyDecisions implements Decisions, Asker, CallFacts {
     return this.afterRefusal && !(millis > 0) ? Infinity : millis
   }
 
-  refusal(now: number, reason: LaunchReason): SuppressionReason | undefined {
+  refusal(
+    now: number,
+    reason: LaunchReason,
+    leastInFlight?: () => number | undefined
+  ): SuppressionReason | undefined {
     this.afterRefusal = true
     const learned = reason === "Stagger" ? this.adaptive?.refusal(now) : undefined
-    return learned ?? (this.throttle.refusedBy(now) === undefined ? undefined : "Throttled")
+    if (learned !== undefined) return learned
+    if (leastInFlight !== undefined && !isTarget(this.policy, leastInFlight())) return "NoDistinctTarget"
+    return this.throttle.refusedBy(now) === undefined ? undefined : "Throttled"
   }
 
   hedged(now: number, reason: LaunchReason): void {

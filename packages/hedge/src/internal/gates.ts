@@ -2,6 +2,7 @@ import { Context } from "effect"
 import type { SuppressionReason } from "../HedgeEvent.js"
 import type { Call } from "./call.js"
 import { aName, isName } from "./check.js"
+import type { EnginePolicy } from "./policy.js"
 import { Targets } from "./surroundings.js"
 
 export interface Refusal {
@@ -19,11 +20,14 @@ const leastTimeLeft = ({ adaptive, policy }: Call): number =>
 /** Whether there is somewhere else to send it: whoever knows the targets says so, and without them nobody knows of an idle one. */
 const hasTarget = (call: Call, now: number): boolean => {
   const targets = Context.get(call.host.context, Targets)
-  const idleOnly = call.policy.target === "idle"
-  if (targets === undefined) return !idleOnly
-  const inFlight = targets.leastInFlight(call.stateOf(now))
-  return inFlight !== undefined && (inFlight === 0 || !idleOnly)
+  return targets === undefined
+    ? call.policy.target === "any"
+    : isTarget(call.policy, targets.leastInFlight(call.stateOf(now)))
 }
+
+/** Whether a policy sends a hedge where so many calls are in flight; undefined if there is nowhere to send it. */
+export const isTarget = ({ target }: EnginePolicy, inFlight: number | undefined): boolean =>
+  inFlight !== undefined && (inFlight === 0 || target === "any")
 
 const checkReason = (reason: string): string => {
   if (isName(reason)) return reason

@@ -47,7 +47,7 @@ const look = (tuner: Tuner, policy: EnginePolicy, key: Key | undefined, now: num
     suspendedBy,
     delays: (solution?.delays ?? []).map((millis) => Duration.millis(millis)),
     probabilities: solution?.sends ?? [],
-    samples: survival.samples,
+    samples: windows.samples,
     achievedExtraLoad: own.load.perCall,
     expectedExtraLoad: sent.load,
     extraLoad,

@@ -27,8 +27,8 @@ export const noHedge: Solution = { delays: [], sends: [], load: 0 }
 const margin = 0.9
 /** A delay may be chosen so that its cost is the budget. */
 const rounding = 1 + 1e-9
-/** A gain of less than this share is within the width of a bucket. */
-const leastGain = 0.01
+/** A gain of less than this share is half the width of a bucket: none that can be told. */
+const leastGain = 0.004
 
 // --- what a solution does ----------------------------------------------------------------------------------------------
 

@@ -168,6 +168,29 @@ export const concurrency = (n: number): HedgeThrottle => {
   })
 }
 
+/** How far hedges may run ahead of the pace, and how much faster than on average that is. */
+const mostAhead = 40
+const haste = 1.5
+
+/**
+ * Keeps hedges from being sent all at once. A budget saves up for ten seconds, so that nothing is refused which chance brings together; but where
+ * many calls are late together servers are busy, and hundreds of hedges within a second make them busier.
+ */
+export const pace = (extraLoad: number): HedgeThrottle => {
+  const name = "pace"
+  let ahead = 0
+  return make({
+    name,
+    onCall: () => {
+      ahead = Math.max(0, ahead - haste * extraLoad)
+    },
+    refusedBy: () => (ahead < mostAhead ? undefined : name),
+    take: () => {
+      ahead += 1
+    }
+  })
+}
+
 const least = (counts: ReadonlyArray<number | undefined>): number | undefined => {
   const known = counts.filter((count) => count !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)

@@ -8,13 +8,16 @@ export const windowMillis = 60_000
 export const enoughSamples = 200
 
 const keptMedians = 10
-/** What is kept of the memory at the end of each window: it holds as much as the last 10 windows do. */
-const memoryKept = 0.9
+/** What is kept of the memory at the end of each window: it holds as much as the last 20 windows do. */
+const memoryKept = 0.95
 
 /** A shift is looked for in blocks of samples. One that is over within a second is none. */
 const leastBlock = 64
 const leastBlockMillis = 1000
 const mostBlock = 1000
+
+/** What differs by no more than so many of them, chance may have made. */
+const standardErrors = 2
 
 /** Nothing here outlives a call of these functions, so all windows share it. */
 const scratch = new Survival()
@@ -116,14 +119,18 @@ export class Windows {
   }
 
   /**
-   * The same, but how long those answers take that are still open at a time is told by the memory, too. Once hedges are sent at that time few of
-   * these are seen to their end.
+   * The same, but what is known of answers that are still open at a time is told by the memory, too: once hedges are sent at that time few of these
+   * are seen to their end. How many they are the memory tells as well, as long as no more than chance parts it from the latest windows.
    */
   readBeyond(millis: number, survival: Survival): Survival {
     this.read(survival)
-    return this.memory === undefined
-      ? survival
-      : survival.extend(millis, scratch.fill(this.current, this.memory))
+    if (this.memory === undefined) return survival
+    const latest = survival.of(millis)
+    const chance = standardErrors * Math.sqrt((latest * (1 - latest)) / survival.samples)
+    const remembered = scratch.fill(this.current, this.memory)
+    return Math.abs(remembered.of(millis) - latest) <= chance
+      ? survival.fill(this.current, this.memory)
+      : survival.extend(millis, remembered)
   }
 
   private turn(): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
 import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
-import { logNormal, pareto, times, w1, w2 } from "./samples.js"
+import { logNormal, pareto, times, uniform, w1, w2 } from "./samples.js"
 import { always, latencyAt, loadOf, policyOf, refusedFor, simulate } from "./simulate.js"
 
 /** What a policy knows, when time has come to a point on the simulation's clock. */
@@ -73,12 +73,44 @@ describe("a policy that is given its extra load", () => {
     )
   }
 
+  it.scoped(
+    "knows it of Pareto(1.1, 2) too, of whose slow answers a window shows but a hundred: within 6 % on average",
+    () =>
+      Effect.gen(function* () {
+        const unhedged = 2 * 0.01 ** (-1 / 1.1)
+        let squares = 0
+        for (let seed = 1; seed <= 10; seed++) {
+          const policy = yield* adaptive({ extraLoad: 0.02 })
+          simulate(policy, { calls: 120_000, seed, latency: always(pareto(1.1, 2)) })
+          const { p99 } = yield* inspected(policy)
+          squares += error(Duration.toMillis(p99.unhedged), unhedged) ** 2
+        }
+        expect(Math.sqrt(squares / 10)).toBeLessThan(0.06)
+      })
+  )
+
   it.scoped("holds out as many as it is told", () =>
     Effect.gen(function* () {
       const policy = yield* adaptive({ extraLoad: 0.2, holdout: 0.25 })
       const outcomes = simulate(policy, { calls: 20_000, seed: 24, latency: always(w1) })
       const due = outcomes.filter(({ hedges, refused }) => hedges > 0 || refused.includes("Holdout"))
       expect(refusedFor(outcomes, "Holdout") / due.length).toBeCloseTo(0.25, 1)
+    })
+  )
+
+  it.scoped("does not send at once what its budget has saved up, when all calls are late together", () =>
+    Effect.gen(function* () {
+      const policy = yield* adaptive({ extraLoad: 0.1, warmUp: 10_000, meanwhile: "80 millis" })
+      // 9 s in which nothing is hedged, and 0.4 s in which everything would be
+      const outcomes = simulate(policy, {
+        calls: 9400,
+        seed: 36,
+        latency: (call, u) => (call < 9000 ? uniform(10, 50)(u) : 500)
+      })
+      const late = outcomes.slice(9000)
+      expect(loadOf(late) * late.length).toBeGreaterThan(40)
+      expect(loadOf(late) * late.length).toBeLessThan(40 + 0.15 * 400 + 10)
+      expect(refusedFor(late, "Throttled")).toBeGreaterThan(250)
     })
   )
 
