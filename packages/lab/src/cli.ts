@@ -49,9 +49,7 @@ export const main = (argv: ReadonlyArray<string>) => withConsole(Effect.suspend(
 const dispatch = (argv: ReadonlyArray<string>) => {
   const [name = "", ...words] = argv.slice(2)
   const subcommand = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined
-  if (subcommand === undefined) {
-    return ["", "-h", "--help"].includes(name) ? Console.log(Help.ofAll(summary, subcommands)) : run(argv)
-  }
+  if (subcommand === undefined) return withoutSubcommand(argv)
   const { declared } = subcommand
   if (Words.asksForHelp(declared, words)) return Console.log(Help.ofSubcommand(name, subcommand))
   return Effect.zipRight(
@@ -61,4 +59,12 @@ const dispatch = (argv: ReadonlyArray<string>) => {
       ...Words.joinDurations(Words.dashLast(declared, Words.splitValues(declared, words)))
     ])
   )
+}
+
+const withoutSubcommand = (argv: ReadonlyArray<string>) => {
+  const words = argv.slice(2)
+  if (words.length === 0 || Words.asksForHelp({}, words)) {
+    return Console.log(Help.ofAll(summary, subcommands))
+  }
+  return Effect.zipRight(Words.check({}, words), run([...argv.slice(0, 2), ...Words.splitValues({}, words)]))
 }

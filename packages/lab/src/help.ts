@@ -1,12 +1,14 @@
 /** The help of `hedge-lab` and of its subcommands. */
 import { stripVTControlCharacters } from "node:util"
 import { CliConfig, HelpDoc, Span } from "@effect/cli"
+import { shells } from "./words.js"
 
-/** Said of each option by the parser, and true of all. */
+/** Said by the parser of every option of a kind; ours say so themselves where it matters. */
 const commonplace = new Set([
   "A user-defined piece of text.",
   "A true or false value.",
-  "This setting is optional."
+  "This setting is optional.",
+  "This option may be repeated zero or more times."
 ])
 
 const config = CliConfig.make({ showBuiltIns: false })
@@ -36,7 +38,7 @@ export const ofAll = (summary: string, subcommands: Readonly<Record<string, Desc
         [Span.code("-h, --help"), HelpDoc.p("This, or the options of a command.")],
         [Span.code("--version"), HelpDoc.p("The version.")],
         [
-          Span.code("--completions sh | bash | fish | zsh"),
+          Span.code(`--completions ${shells.join(" | ")}`),
           HelpDoc.p("A script that completes words in a shell.")
         ]
       ])

@@ -27,8 +27,21 @@ export const splitValues = (declared: Declared, words: ReadonlyArray<string>): R
 /** An option as its command declares it, by its name without the dashes. */
 export type Declared = Readonly<Record<string, Options.Options<unknown>>>
 
+/** For which the parser writes a script that completes words. */
+export const shells = ["sh", "bash", "fish", "zsh"]
+
+/**
+ * What the parser gives to every command, and help lists. Its wizard and its log level are refused: all options
+ * have defaults, and nothing is logged.
+ */
+const builtIn: Declared = { version: Options.boolean("version"), completions: Options.text("completions") }
+
 const declarationOf = (declared: Declared, option: string): Options.Options<unknown> | undefined =>
-  Object.hasOwn(declared, option) ? declared[option] : undefined
+  Object.hasOwn(declared, option)
+    ? declared[option]
+    : Object.hasOwn(builtIn, option)
+      ? builtIn[option]
+      : undefined
 
 const takesValue = (declared: Declared, option: string): boolean => {
   const declaration = declarationOf(declared, option)
@@ -51,9 +64,6 @@ export const dashLast = (declared: Declared, words: ReadonlyArray<string>): Read
 export const asksForHelp = (declared: Declared, words: ReadonlyArray<string>): boolean =>
   words.some((word, index) => (word === "--help" || word === "-h") && !isValue(declared, words, index))
 
-/** Options that the parser gives to every command. */
-const builtIn = new Set(["--version", "--wizard", "--completions", "--log-level"])
-
 /**
  * Refuses what the parser would call an "unknown argument" and no more: an option that does not exist, lacks its value, has one too many, or
  * comes twice.
@@ -62,7 +72,7 @@ export const check = (declared: Declared, words: ReadonlyArray<string>): Either.
   const seen = new Set<string>()
   for (const [index, word] of words.entries()) {
     const [, option, value] = /^(--?[^-=][^=]*)(?:=(.*))?$/s.exec(word) ?? []
-    if (option === undefined || builtIn.has(option) || isValue(declared, words, index)) continue
+    if (option === undefined || isValue(declared, words, index)) continue
     const problem = problemOf(declared, { option, value, next: words[index + 1], isSeen: seen.has(option) })
     if (problem !== undefined)
       return Either.left(new OptionError({ option, value: undefined, allowed: problem }))
@@ -88,7 +98,11 @@ const problemOf = (declared: Declared, { isSeen, next, option, value }: Typed): 
   }
   const isOption = next?.startsWith("--") === true && declarationOf(declared, next.slice(2)) !== undefined
   const isMissing = value === "" || (value === undefined && (next === undefined || isOption))
-  return isMissing ? "needs a value; --help says which" : undefined
+  if (isMissing) return "needs a value; --help says which"
+  const typed = value ?? next ?? ""
+  return option === "--completions" && !shells.includes(typed)
+    ? `must be one of ${shells.join(", ")}, not ${typed}`
+    : undefined
 }
 
 const isRepeated = (usage: Usage.Usage): boolean =>

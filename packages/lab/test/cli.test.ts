@@ -88,6 +88,7 @@ describe("hedge-lab", { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/^\$ hedge-lab tail \[options\]$/m)
     expect(stdout).toMatch(/^--rate per-second\n\n {2}Calls a second/m)
     expect(stdout).not.toMatch(/user-defined|true or false|optional/)
+    expect((await hedgeLab("plan", "--help")).stdout).not.toContain("repeated")
     expect(stdout).toBe(stripVTControlCharacters(stdout))
   })
 
@@ -97,6 +98,16 @@ describe("hedge-lab", { timeout: 60_000 }, () => {
       code: 1,
       stderr: expect.stringMatching(/^hedge-lab: Invalid subcommand .*\n$/)
     })
+  })
+
+  it("refuses, without a command as with one, an option that help does not list", async () => {
+    const refused = {
+      code: 1,
+      stdout: "",
+      stderr: "hedge-lab: --wizard: there is no such option; --help lists them\n"
+    }
+    expect(await hedgeLab("--wizard")).toEqual(refused)
+    expect(await hedgeLab("plan", "--wizard")).toEqual(refused)
   })
 
   it.runIf(existsSync("/dev/full"))("fails when its output cannot be written", async () => {

@@ -50,7 +50,11 @@ describe("words of a command line", () => {
     [["--rate", "--burst"], "--rate: needs a value; --help says which"],
     [["--burst=5"], "--burst: takes no value"],
     [["--rate", "5", "--rate=6"], "--rate: may be given only once"],
-    [["--burst", "--burst"], "--burst: may be given only once"]
+    [["--burst", "--burst"], "--burst: may be given only once"],
+    [["--wizard"], "--wizard: there is no such option; --help lists them"],
+    [["--log-level", "all"], "--log-level: there is no such option; --help lists them"],
+    [["--completions"], "--completions: needs a value; --help says which"],
+    [["--completions", "tcsh"], "--completions: must be one of sh, bash, fish, zsh, not tcsh"]
   ])("%j is refused by name", (words, message) => {
     expect(refusal(...words)).toBe(message)
   })
@@ -59,6 +63,7 @@ describe("words of a command line", () => {
     [["--rate", "5", "--burst", "--version"]],
     [["--rate=5", "--burst=true"]],
     [["--rate", "-5"]],
+    [["--completions", "bash"]],
     [["--where", "a", "--where=b", "--where", "--rat"]]
   ])("%j is left to the parser", (words) => {
     expect(refusal(...words)).toBe("")
