@@ -1,11 +1,12 @@
 /**
- * Holds documentation to its word: each program of a README or a guide compiles, runs, and prints what it says; each plan that a guide quotes
- * says that; each example of a source compiles.
+ * Holds documentation to its word: each program of a README or a guide compiles, runs, and prints what it says; each command of which a
+ * guide quotes what it prints prints that; each example of a source compiles.
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { format } from "node:util"
+import { HttpHedge } from "@effect-hedge/platform"
 import { Duration, Effect } from "effect"
 import { HedgePolicy, HedgeSchedule } from "effect-hedge"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -80,15 +81,25 @@ const firstColumn = (heading: string): ReadonlyArray<string> => {
   return [...section.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!)
 }
 
-it("the README's table of options names every option of a policy, and its defaults are true", () => {
-  const unknown = { schedule: HedgeSchedule.onFailure, unknown: 1 }
-  const { allowed } = Effect.runSync(
-    Effect.flip(
-      Effect.try({ try: () => HedgePolicy.make(unknown), catch: (e) => e as HedgePolicy.HedgePolicyError })
-    )
+/** The options that a constructor allows, as it says itself when it refuses another. */
+const allowedBy = (construct: (unknown: { readonly unknown: 1 }) => unknown): ReadonlyArray<string> => {
+  const refused = Effect.try({
+    try: () => construct({ unknown: 1 }),
+    catch: (error) => error as HedgePolicy.HedgePolicyError
+  })
+  return Effect.runSync(Effect.flip(refused)).allowed.replace("one of the options ", "").split(", ").sort()
+}
+
+it("the README's tables of options name every option, and the defaults of a policy are true", () => {
+  const ofPolicies = allowedBy((unknown) =>
+    HedgePolicy.make({ schedule: HedgeSchedule.onFailure, ...unknown })
   )
-  const options = allowed.replace("one of the options ", "").split(", ")
-  expect([...firstColumn("Options of a policy")].sort()).toEqual(options.sort())
+  expect([...firstColumn("Options of a policy")].sort()).toEqual(ofPolicies)
+  const ofLearning = allowedBy((unknown) => HedgePolicy.layerAdaptive({ extraLoad: 0.1, ...unknown }))
+  expect([...firstColumn("Options of a policy that learns"), ...ofPolicies].sort()).toEqual(ofLearning)
+  expect([...firstColumn("Options of HttpHedge")].sort()).toEqual(
+    allowedBy((unknown) => HttpHedge.withHedge(unknown as HttpHedge.Options))
+  )
 
   const policy = HedgePolicy.make({ schedule: HedgeSchedule.onFailure })
   expect(policy).toMatchObject({ maxAttempts: 2, gates: [], awaitLosers: false, name: "inline" })
@@ -114,10 +125,10 @@ describe("a program of a page prints what it says", () => {
   })
 })
 
-describe("a plan says what a page quotes of it", () => {
+describe("hedge-lab says what a page quotes of it", () => {
   it.each(quoted)("$name", { timeout: 60_000 }, ({ command, lines }) => {
-    const [program, ...words] = command.split(" ")
-    expect(program).toBe("hedge-lab")
+    expect(command).toMatch(/^npm run -s hedge-lab -- /)
+    const words = command.split(" ").slice(5)
     const bin = fileURLToPath(new URL("packages/lab/dist/bin.js", root))
     const printed = execFileSync(process.execPath, [bin, ...words], {
       cwd: fileURLToPath(root),
