@@ -113,6 +113,14 @@ export const quantile: (
   key?: Key
 ) => Effect.Effect<Option.Option<Duration.Duration>> = internal.quantile
 
+/** {@link quantile} without an effect, in milliseconds; `now` is the time in milliseconds. */
+export const unsafeQuantile: (
+  self: LatencyEstimator,
+  now: number,
+  p: number,
+  key?: Key
+) => number | undefined = internal.unsafeQuantile
+
 /** What is known now of a key, or of the whole. */
 export const distribution: (self: LatencyEstimator, key?: Key) => Effect.Effect<Distribution> =
   internal.distribution

@@ -239,12 +239,25 @@ describe("C51: on a simulated event loop", () => {
     await loop.run(10)
     expect(loop.pending).toBe(0)
     const { fiber } = call([30])
-    // its alarm and the beat
-    expect(loop.pending).toBe(2)
+    // the beat
+    expect(loop.pending).toBe(1)
     await loop.run(100)
     expect(fiber.unsafePoll()).toMatchObject({ value: 0 })
     expect(loop.pending).toBe(0)
     await end(waiting.fiber)
+  })
+
+  it("a delay shorter than the beat ends on time, also beside a longer one", async () => {
+    loop = new FakeLoop()
+    const long = call([undefined, 10])
+    await loop.run(3)
+    const short = call([undefined, 10], {}, HedgeSchedule.fixed(2))
+    await loop.run(3)
+    expect(short.launchedAt[1]).toBeGreaterThanOrEqual(2)
+    expect(short.launchedAt[1]).toBeLessThanOrEqual(3)
+    await loop.run(200)
+    expect(long.launchedAt[1]).toBeCloseTo(80, -1)
+    expect(long.launchedAt[1]).toBeGreaterThanOrEqual(80)
   })
 
   it("a beat that was lost with a fake clock is set anew", async () => {

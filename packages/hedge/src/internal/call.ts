@@ -206,7 +206,7 @@ export class Call implements Asker {
 
   /** When the next thing is due that nobody will tell of. */
   private nextAlarm(now: number): number {
-    let due = Math.min(this.deadlineAt, this.stagger.endsAt(now))
+    let due = Math.min(this.deadlineAt, this.stagger.endsAt())
     if (this.pushbackUntil > now) due = Math.min(due, this.pushbackUntil)
     if (this.policy.attemptTimeoutMillis === Infinity) return due
     for (const attempt of this.attempts) {

@@ -26,16 +26,17 @@ export const checkFields = (
   required: ReadonlyArray<string> = [],
   prefix = ""
 ): void => {
-  const names = Object.keys(shapes).join(", ")
   if (!Predicate.isRecord(value) || Predicate.isIterable(value))
-    return refuse(what, value, `an object with the options ${names}`)
-  for (const [field, part] of Object.entries(value)) {
+    return refuse(what, value, `an object with the options ${Object.keys(shapes).join(", ")}`)
+  for (const field of Object.keys(value)) {
+    const part = value[field]
     const shape = Object.hasOwn(shapes, field) ? shapes[field] : undefined
-    if (shape === undefined) refuse(prefix + field, part, `one of the options ${names}`)
+    if (shape === undefined)
+      refuse(prefix + field, part, `one of the options ${Object.keys(shapes).join(", ")}`)
     else if (part !== undefined) check(prefix + field, part, shape)
   }
   for (const field of required) {
-    if (!Object.hasOwn(value, field) || value[field] === undefined)
+    if (value[field] === undefined || !Object.hasOwn(value, field))
       refuse(prefix + field, undefined, shapes[field]![1])
   }
 }
@@ -107,7 +108,7 @@ export const decode = (input: Duration.DurationInput): Duration.Duration | undef
 const examples = 'such as 80, "80 millis" or Duration.millis(80)'
 
 export const duration: Shape = [
-  (u) => decode(u as Duration.DurationInput) !== undefined,
+  (u) => (typeof u === "number" ? u >= 0 : decode(u as Duration.DurationInput) !== undefined),
   `a duration that is not negative, ${examples}`
 ]
 

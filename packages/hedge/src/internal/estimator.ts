@@ -62,6 +62,9 @@ export class Entry {
   private survival: Survival | undefined = undefined
   private readAt = 0
   private readSamples = 0
+  /** The quantile that was asked for last of what was read last. */
+  private share = 0
+  private atShare = 0
 
   constructor(
     readonly parent: Entry | undefined,
@@ -88,8 +91,19 @@ export class Entry {
       this.survival = this.windows.read(this.survival ?? new Survival())
       this.readAt = now
       this.readSamples = recorded
+      this.share = 0
     }
     return this.survival
+  }
+
+  /** NaN without samples. */
+  quantile(now: number, p: number): number {
+    const survival = this.read(now)
+    if (p !== this.share) {
+      this.atShare = survival.quantile(p)
+      this.share = p
+    }
+    return this.atShare
   }
 }
 
@@ -160,7 +174,8 @@ const sampleShapes: Shapes<keyof Sample> = { elapsed: duration, finished: trueOr
 
 const millisOf = (sample: Sample): number => {
   checkFields("sample", sample, sampleShapes, ["elapsed"])
-  return Duration.toMillis(sample.elapsed)
+  const { elapsed } = sample
+  return typeof elapsed === "number" ? elapsed : Duration.toMillis(elapsed)
 }
 
 export const unsafeRecord = (self: LatencyEstimator, now: number, sample: Sample): void => {
@@ -177,17 +192,26 @@ export const record: {
 
 export const share: Shape = number((n) => n > 0 && n < 1, "a number between 0 and 1, such as 0.99")
 
+export const unsafeQuantile = (
+  self: LatencyEstimator,
+  now: number,
+  p: number,
+  key?: Key
+): number | undefined => {
+  check("quantile", p, share)
+  const millis = entryOf(self, key).grown.quantile(check("now", now, time), p)
+  return Number.isNaN(millis) ? undefined : millis
+}
+
 export const quantile = (
   self: LatencyEstimator,
   p: number,
   key?: Key
 ): Effect.Effect<Option.Option<Duration.Duration>> =>
   Effect.clockWith((clock) =>
-    Effect.sync(() => {
-      check("quantile", p, share)
-      const survival = entryOf(self, key).grown.read(nowMillis(clock))
-      return survival.samples === 0 ? Option.none() : Option.some(Duration.millis(survival.quantile(p)))
-    })
+    Effect.sync(() =>
+      Option.map(Option.fromNullable(unsafeQuantile(self, nowMillis(clock), p, key)), Duration.millis)
+    )
   )
 
 const SurvivalId = "~effect-hedge/Survival"

@@ -21,6 +21,7 @@ import {
   Scheduler
 } from "effect"
 import { type Locals, type Shortcut, type Stack, shortcutFor } from "./shortcut.js"
+import { type Waiter, Waiters } from "./waiters.js"
 
 /** What the platform may offer; read at each use, so that a test may replace it. */
 interface Platform {
@@ -102,35 +103,58 @@ export class Alarm {
 
 // --- the event loop's lateness (R11) ---------------------------------------------------------------------------------
 
-/** Where the platform knows of that, lets the process end although a timer is set. */
-const unref = (timer: unknown): void => {
-  ;(timer as { readonly unref?: () => void }).unref?.()
+/** Whether the process is kept alive until a timer rings, where the platform knows of that. */
+const keepAlive = (timer: unknown, alive: boolean): void => {
+  const { ref, unref } = timer as { ref?: () => void; unref?: () => void }
+  if (alive) ref?.call(timer)
+  else unref?.call(timer)
 }
 
 const beatMillis = 5
 const toleratedMillis = 3
 
 /**
- * Sums the time in which the event loop was stuck, so that nobody could have seen an answer. A beat every 5 ms is shared by all who
- * watch; what it is late by beyond 3 ms counts. A timer's own lateness says nothing: the loop may have been stuck in between.
+ * Sums the time in which the event loop was stuck, so that nobody could have seen an answer, and rings those who wait for a delay without that time.
+ * One beat, at most every 5 ms, is shared by all who watch or wait; what it is late by beyond 3 ms counts. A timer's own lateness says nothing:
+ * the loop may have been stuck in between.
  *
- * When nobody watches any more, the beat ends with its next; to stop and start a timer for each call costs more than all else here. It keeps no
- * process alive.
+ * When nobody watches any more, the beat ends with its next: to stop and start a timer for each call costs more than all else here. It keeps the
+ * process alive for those who wait only.
  */
 class LoopMeter {
   private watchers = 0
   private stuck = 0
   private expected = 0
   private timer: unknown = undefined
+  private readonly waiters = new Waiters()
 
   watch(now: number): void {
     this.watchers += 1
-    // one that nobody has watched, and that is late, may have been lost with a fake clock
-    if (this.timer === undefined || (this.watchers === 1 && now > this.expected)) this.expect(now)
+    // a beat that nobody has watched, and that is not due soon, was lost with a fake clock
+    const isLost = this.watchers === 1 && Math.abs(this.expected - now) > beatMillis
+    if (this.timer === undefined || isLost) this.expect(now)
   }
 
   unwatch(): void {
     this.watchers -= 1
+  }
+
+  /** Rings a watcher when the time without that in which the loop was stuck is its `due`. */
+  wait(waiter: Waiter, now: number): void {
+    if (this.waiters.first === undefined && this.timer !== undefined) keepAlive(this.timer, true)
+    this.waiters.add(waiter)
+    if (waiter.due - this.freeMillis(now) < this.expected - now) this.expect(now)
+  }
+
+  /** It no longer waits to be rung. */
+  leave(waiter: Waiter): void {
+    this.waiters.remove(waiter)
+    if (this.waiters.first === undefined && this.timer !== undefined) keepAlive(this.timer, false)
+  }
+
+  /** The time without that in which the loop was stuck. */
+  freeMillis(now: number): number {
+    return now - this.stuckMillis(now)
   }
 
   /** Grows while somebody watches; the beat that is due now is counted as far as it is late. */
@@ -142,14 +166,24 @@ class LoopMeter {
     const now = platform.performance.now()
     this.stuck = this.stuckMillis(now)
     this.timer = undefined
+    const due: Array<Waiter> = []
+    let { first } = this.waiters
+    while (first !== undefined && first.due <= now - this.stuck) {
+      due.push(first)
+      this.waiters.remove(first)
+      first = this.waiters.first
+    }
     if (this.watchers > 0) this.expect(now)
+    for (const waiter of due) waiter.ring()
   }
 
   private expect(now: number): void {
     if (this.timer !== undefined) platform.clearTimeout(this.timer)
-    this.expected = now + beatMillis
-    this.timer = platform.setTimeout(this.beat, beatMillis, undefined)
-    unref(this.timer)
+    const { first } = this.waiters
+    const millis = first === undefined ? beatMillis : Math.min(beatMillis, first.due - (now - this.stuck))
+    this.expected = now + Math.max(0, millis)
+    this.timer = platform.setTimeout(this.beat, Math.ceil(millis), undefined)
+    if (first === undefined) keepAlive(this.timer, false)
   }
 }
 

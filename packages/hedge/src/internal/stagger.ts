@@ -2,6 +2,7 @@ import { type Effect, type Exit, type Fiber, ScheduleDecision, ScheduleIntervals
 import type { Call } from "./call.js"
 import { longestTimer, loopMeter } from "./runtime.js"
 import { asking, staggerOf } from "./schedule.js"
+import type { Waiter } from "./waiters.js"
 
 /**
  * Where a stagger stands.
@@ -19,15 +20,17 @@ type State = "Unasked" | "Stepping" | "Timing" | "Reading" | "Due" | "Waiting" |
 export type Step = readonly [state: unknown, out: unknown, decision: ScheduleDecision.ScheduleDecision]
 
 /** The time between the launch of one attempt and of the next (R2, R3, R11). */
-export class Stagger {
+export class Stagger implements Waiter {
   state: State = "Unasked"
+  /** When the delay ends under the live clock, by the time of the loop meter. */
+  due = 0
+  place = -1
   private afterRefusal = false
   private scheduleState: unknown = undefined
   private steps = 0
   private stepper: Fiber.RuntimeFiber<Step> | undefined = undefined
   private from = 0
   private delay = 0
-  private stuckBefore = 0
 
   constructor(private readonly call: Call) {}
 
@@ -69,23 +72,29 @@ export class Stagger {
     else this.begin(ScheduleIntervals.start(decision.intervals) - wall)
   }
 
-  /** When the delay ends, as far as is known now; `Infinity` when none is running. */
-  endsAt(now: number): number {
-    return this.state === "Timing" ? this.from + this.delay + this.stuckSince(now) : Infinity
+  /** When the delay ends by the clock; `Infinity` when none is running, or the loop meter rings. */
+  endsAt(): number {
+    return this.state === "Timing" && !this.call.host.live ? this.from + this.delay : Infinity
   }
 
-  /** The alarm has rung: `true` if the delay has passed and waiting input is to be read. */
+  ring(): void {
+    if (this.state !== "Timing") return
+    this.state = "Reading"
+    this.call.onAlarm()
+  }
+
+  /** An alarm has rung: `true` if the delay has passed and waiting input is to be read. */
   passed(now: number): boolean {
-    if (this.state !== "Timing" || this.remaining(now) > 0) return false
-    this.state = this.call.host.live ? "Reading" : "Due"
+    if (this.state === "Timing" && now >= this.endsAt()) this.state = "Due"
     return this.state === "Reading"
   }
 
   /** Waiting input has been read. If that took long, an answer may have come in meanwhile: the delay goes on. */
   inputRead(now: number): void {
     if (this.state !== "Reading") return
-    if (this.remaining(now) > 0) this.state = "Timing"
-    else this.leave("Due")
+    if (loopMeter.freeMillis(now) >= this.due) return this.leave("Due")
+    this.state = "Timing"
+    loopMeter.wait(this, now)
   }
 
   private begin(delay: number): void {
@@ -93,29 +102,26 @@ export class Stagger {
     if (!(delay > 0)) this.state = this.afterRefusal ? "Waiting" : "Due"
     else if (delay > longestTimer) this.state = "Waiting"
     else {
+      const { host } = this.call
+      const now = host.now()
       this.state = "Timing"
       this.delay = delay
-      if (this.call.host.live) {
-        loopMeter.watch(this.from)
-        this.stuckBefore = loopMeter.stuckMillis(this.from)
-      } else if (this.remaining(this.call.host.now()) <= 0) {
+      if (host.live) {
+        loopMeter.watch(now)
+        this.due = this.from + delay - loopMeter.stuckMillis(now)
+        loopMeter.wait(this, now)
+      } else if (now >= this.endsAt()) {
         // the schedule took longer to answer than its own delay
         this.state = "Due"
       }
     }
   }
 
-  /** What is left of the delay, counting only time in which an answer could have been seen (R11). */
-  private remaining(now: number): number {
-    return this.from + this.delay + this.stuckSince(now) - now
-  }
-
-  private stuckSince(now: number): number {
-    return this.call.host.live ? loopMeter.stuckMillis(now) - this.stuckBefore : 0
-  }
-
   private leave(state: State): void {
-    if ((this.state === "Timing" || this.state === "Reading") && this.call.host.live) loopMeter.unwatch()
+    if ((this.state === "Timing" || this.state === "Reading") && this.call.host.live) {
+      loopMeter.leave(this)
+      loopMeter.unwatch()
+    }
     if (this.stepper !== undefined) {
       this.call.host.interrupt(this.stepper)
       this.stepper = undefined

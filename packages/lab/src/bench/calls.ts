@@ -4,7 +4,7 @@ import { cpuOf, ratios } from "./measure.js"
 import type { Row } from "./row.js"
 
 /** What every call does: one turn of the event loop. */
-const oneTurn = Effect.async<void>((resume) => {
+export const oneTurn = Effect.async<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 

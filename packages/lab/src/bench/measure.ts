@@ -18,7 +18,7 @@ export const spreadOf = (values: ReadonlyArray<number>): Spread => {
   return { median: at(sorted.length / 2), lowest: at(0), highest: at(sorted.length - 1) }
 }
 
-const sequentially = (effect: Effect.Effect<unknown>, times: number): Effect.Effect<void> =>
+const sequentially = (effect: Effect.Effect<unknown, unknown>, times: number): Effect.Effect<void, unknown> =>
   Effect.gen(function* () {
     for (let i = 0; i < times; i++) yield* effect
   })
@@ -28,7 +28,7 @@ const sequentially = (effect: Effect.Effect<unknown>, times: number): Effect.Eff
  * harness that measures one after the other is used. The first rounds warm up and do not count.
  */
 export const cpuOf = async <K extends string>(
-  effects: Readonly<Record<K, Effect.Effect<unknown>>>,
+  effects: Readonly<Record<K, Effect.Effect<unknown, unknown>>>,
   options: { readonly rounds: number; readonly runs: number; readonly warmUp: number }
 ): Promise<Readonly<Record<K, ReadonlyArray<number>>>> => {
   const names = Object.keys(effects) as Array<K>

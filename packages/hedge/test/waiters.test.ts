@@ -1,0 +1,41 @@
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck as fc } from "effect"
+import { type Waiter, Waiters } from "../src/internal/waiters.js"
+
+describe("waiters", () => {
+  it("are served in the order of their time, whoever has left in between", () => {
+    const steps = fc.array(
+      fc.oneof(fc.record({ add: fc.integer({ min: 0, max: 20 }) }), fc.record({ remove: fc.nat(30) })),
+      { maxLength: 60 }
+    )
+    void fc.assert(
+      fc.property(steps, (steps) => {
+        const waiters = new Waiters()
+        let waiting: Array<Waiter> = []
+        for (const step of steps) {
+          if ("add" in step) {
+            const waiter: Waiter = { due: step.add, place: -1, ring: () => {} }
+            waiters.add(waiter)
+            waiting.push(waiter)
+          } else {
+            const gone = waiting[step.remove]
+            if (gone === undefined) continue
+            waiters.remove(gone)
+            waiters.remove(gone)
+            expect(gone.place).toBe(-1)
+            waiting = waiting.filter((waiter) => waiter !== gone)
+          }
+          expect(waiters.first?.due).toBe(
+            waiting.length === 0 ? undefined : Math.min(...waiting.map(({ due }) => due))
+          )
+        }
+        const served: Array<number> = []
+        for (let next = waiters.first; next !== undefined; next = waiters.first) {
+          served.push(next.due)
+          waiters.remove(next)
+        }
+        expect(served).toStrictEqual(waiting.map(({ due }) => due).sort((a, b) => a - b))
+      })
+    )
+  })
+})
