@@ -1,0 +1,35 @@
+import { Cause, Effect } from "effect"
+import type { Call } from "./call.js"
+
+type Answer = Effect.Effect<unknown, unknown>
+
+/** The caller of a settled call takes its result; it cannot be interrupted here. */
+export const take = (call: Call): Answer =>
+  call.policy.awaitLosers ? Effect.flatMap(unwound(call), () => handOver(call)) : handOver(call)
+
+/** The caller was interrupted before it took a result: it waits until everything has ended, as Effect does (R6). */
+export const abandon = (call: Call, cause: Cause.Cause<unknown>): Effect.Effect<never, unknown> => {
+  call.abandon()
+  return Effect.zipRight(unwound(call), Effect.failCause(cause))
+}
+
+/** A caller whose interruption was asked for as the call settled takes nothing: its value would be lost. */
+const handOver = (call: Call): Answer =>
+  call.host.interruptible && call.host.isInterrupted ? abandon(call, Cause.empty) : inherit(call)
+
+/** The result, with what its attempt leaves in the caller: its FiberRefs and its scope (R7, R8). */
+const inherit = ({ host, result, task, winner }: Call): Answer => {
+  const answer = result!
+  if (winner === undefined || !winner.ended) return answer
+  const refs = host.writtenRefs(winner.fiber!)
+  const taken = refs === undefined ? answer : Effect.zipRight(Effect.inheritFiberRefs(refs), answer)
+  return task.adopt === undefined || answer._tag === "Failure"
+    ? taken
+    : Effect.zipRight(task.adopt(winner), taken)
+}
+
+const unwound = (call: Call): Effect.Effect<void> =>
+  Effect.async<void>((resume) => {
+    if (call.isUnwound) resume(Effect.void)
+    else call.onUnwound = () => resume(Effect.void)
+  })
