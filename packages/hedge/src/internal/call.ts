@@ -110,7 +110,9 @@ export class Call implements Asker {
     }
   }
 
-  learn(learning: Learning): AdaptiveCall {
+  learn(asked: Learning): AdaptiveCall {
+    // a schedule that is not combined with others learns where its policy says: a layer has an estimator of its own
+    const learning = this.policy.learning ?? asked
     const known = this.learners?.of(learning)
     if (known !== undefined) return known
     const begun = learning.begin(this)
