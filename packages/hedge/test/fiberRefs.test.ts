@@ -180,6 +180,19 @@ describe.each(ways)("a call whose fibers are started by %s", (_, short) => {
     expect(forks).toBe(1)
   })
 
+  it("closes the winner's scope with the caller's, though a FiberRef's join throws", async () => {
+    allowShortcut(short)
+    const join = (): number => {
+      throw new Error("join")
+    }
+    const ref = FiberRef.unsafeMake(0, { join })
+    const closed: Array<string> = []
+    const open = Effect.acquireRelease(FiberRef.set(ref, 2), () => Effect.sync(() => closed.push("winner")))
+    const call = Effect.scoped(Effect.zipRight(FiberRef.set(ref, 1), Hedge.hedgeScoped(open, policy)))
+    expect(await Effect.runPromiseExit(call)).toMatchObject({ _tag: "Failure", cause: { _tag: "Die" } })
+    expect(closed).toStrictEqual(["winner"])
+  })
+
   it("leaves its caller no scheduler, not even with a FiberRef that it hands on", async () => {
     allowShortcut(short)
     const ref = FiberRef.unsafeMake(0)

@@ -17,15 +17,21 @@ export const abandon = (call: Call, cause: Cause.Cause<unknown>): Effect.Effect<
 const handOver = (call: Call): Answer =>
   call.host.interruptible && call.host.isInterrupted ? abandon(call, Cause.empty) : inherit(call)
 
-/** The result, with what its attempt leaves in the caller: its FiberRefs and its scope (R7, R8). */
-const inherit = ({ host, result, task, winner }: Call): Answer => {
-  const answer = result!
-  if (winner === undefined || !winner.ended) return answer
-  const refs = host.writtenRefs(winner.fiber!)
-  const taken = refs === undefined ? answer : Effect.zipRight(Effect.inheritFiberRefs(refs), answer)
-  return task.adopt === undefined || answer._tag === "Failure"
-    ? taken
-    : Effect.zipRight(task.adopt(winner), taken)
+/** The result, with what its attempt leaves in the caller: its scope, which is kept whatever comes after, and its FiberRefs (R7, R8). */
+const inherit = (call: Call): Answer => {
+  const { result, task, winner } = call
+  const adopted = result!._tag === "Success" && winner?.ended === true ? task.adopt?.(winner) : undefined
+  return adopted === undefined
+    ? withRefs(call)
+    : Effect.zipRight(
+        adopted,
+        Effect.suspend(() => withRefs(call))
+      )
+}
+
+const withRefs = ({ host, result, winner }: Call): Answer => {
+  const refs = winner?.ended === true ? host.writtenRefs(winner.fiber!) : undefined
+  return refs === undefined ? result! : Effect.zipRight(Effect.inheritFiberRefs(refs), result!)
 }
 
 const unwound = (call: Call): Effect.Effect<void> =>
