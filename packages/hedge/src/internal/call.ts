@@ -7,6 +7,7 @@ import type { AdaptiveCall, Learning } from "./adaptive.js"
 import { Attempt, CallIdentity } from "./attempt.js"
 import { HedgeError } from "./errors.js"
 import { refusalOf } from "./gates.js"
+import { Learners } from "./learners.js"
 import { addLoser, removeLoser } from "./losers.js"
 import { checkOutcome, fromExit, pushbackMillis, withSiblings } from "./outcome.js"
 import type { EnginePolicy } from "./policy.js"
@@ -61,12 +62,12 @@ export class Call implements Asker {
   /** A do-not-retry, or a pushback that is too long, has ended hedging. */
   doNotRetry = false
   /** What the call asks and tells its schedule, if that learns. */
-  adaptive: AdaptiveCall | undefined = undefined
+  learners: Learners | undefined = undefined
 
-  private settled: CallOutcome | undefined = undefined
-  private result: AnyExit | undefined = undefined
+  result: AnyExit | undefined = undefined
   /** The attempt whose exit, fiber refs and scope the caller gets. */
-  private winner: Attempt | undefined = undefined
+  winner: Attempt | undefined = undefined
+  private settled: CallOutcome | undefined = undefined
 
   /** Attempts without an outcome, attempts whose fiber has not ended, discards that run. */
   private open = 0
@@ -85,12 +86,12 @@ export class Call implements Asker {
   private busy = false
   private launches = 0
   private onSettled: (effect: Effect.Effect<void>) => void = () => {}
-  private onUnwound: (() => void) | undefined = undefined
+  onUnwound: (() => void) | undefined = undefined
 
   constructor(
     readonly host: Host,
     readonly policy: EnginePolicy,
-    private readonly task: Task
+    readonly task: Task
   ) {
     this.throttle = throttleOf(host.context, policy)
     this.startedAt = host.now()
@@ -109,14 +110,17 @@ export class Call implements Asker {
     }
   }
 
-  learn(learning: Learning): AdaptiveCall {
-    if (this.adaptive === undefined) {
-      this.adaptive = learning.begin(this)
-      // a schedule that is combined with others begins to learn when it is first asked
-      const primary = this.attempts[0]
-      if (primary?.outcome !== undefined) this.adaptive.onPrimaryEnded(primary.judgedAt, false)
-    }
-    return this.adaptive
+  learn(asked: Learning): AdaptiveCall {
+    // a schedule that is not combined with others learns where its policy says: a layer has an estimator of its own
+    const learning = this.policy.learning ?? asked
+    const known = this.learners?.of(learning)
+    if (known !== undefined) return known
+    const begun = learning.begin(this)
+    this.learners = new Learners(learning, begun, this.learners)
+    // a schedule that is combined with others begins to learn when it is first asked
+    const primary = this.attempts[0]
+    if (primary?.outcome !== undefined) begun.onPrimaryEnded(primary.judgedAt, false)
+    return begun
   }
 
   // --- the loop ------------------------------------------------------------------------------------------------------
@@ -141,7 +145,7 @@ export class Call implements Asker {
     while (this.turn(next)) next = this.queue.shift()
     this.busy = false
     if (this.settled === undefined) this.alarm.set(this.nextAlarm(this.host.now()))
-    else if (this.running === 0 && this.discarding === 0) this.unwound()
+    else if (this.isUnwound) this.unwound()
   }
 
   /** Runs an event or, without one, launches what is due; `false` when nothing is. User code may throw in it (R12). */
@@ -256,7 +260,7 @@ export class Call implements Asker {
 
   private sendHedge(now: number): void {
     const reason = this.owed > 0 ? "Failure" : "Stagger"
-    this.adaptive?.onHedge(reason === "Stagger")
+    this.learners?.onHedge(reason === "Stagger")
     if (this.owed > 0) this.owed -= 1
     this.throttle.take(now)
     this.launch(reason, now)
@@ -301,9 +305,9 @@ export class Call implements Asker {
       this.report?.attemptEnded(attempt, attempt.outcome ?? "Cancelled", exit)
       return this.discard(attempt, exit, "Late")
     }
-    this.judge(attempt, outcome, exit)
+    this.judge(attempt, outcome._tag, exit)
     this.report?.attemptEnded(attempt, outcome._tag, exit)
-    if (outcome._tag === "NonFatal") this.onNonFatal(outcome)
+    if (outcome._tag === "NonFatal") this.onNonFatal()
     else {
       this.winner = attempt
       this.settle(outcome._tag, exit)
@@ -322,7 +326,7 @@ export class Call implements Asker {
       const outcome = classify === undefined ? fromExit(exit) : checkOutcome(classify(exit as never, attempt))
       const pushback = pushbackMillis(outcome)
       this.throttle.onOutcome?.(outcome._tag, pushback === Infinity)
-      if (pushback !== undefined) this.adaptive?.onPushback(this.host.now(), pushback)
+      if (pushback !== undefined) this.onPushback(pushback)
       return outcome
     } catch (defect) {
       this.fail(Cause.die(defect))
@@ -331,32 +335,32 @@ export class Call implements Asker {
   }
 
   private onAttemptTimeout(attempt: Attempt, now: number): void {
-    const outcome: HedgeOutcome = { _tag: "NonFatal" }
     this.interrupt(attempt, "AttemptTimeout", now)
     this.throttle.onOutcome?.("NonFatal", false)
-    this.judge(attempt, outcome, undefined)
+    this.judge(attempt, "NonFatal", undefined)
     attempt.exit = Exit.fail(new HedgeError({ reason: "AttemptTimeout", attempts: [attempt.report(now)] }))
-    this.onNonFatal(outcome)
+    this.onNonFatal()
   }
 
-  private judge(attempt: Attempt, outcome: HedgeOutcome, exit: AnyExit | undefined): void {
-    attempt.outcome = outcome._tag
+  private judge(attempt: Attempt, outcome: HedgeOutcome["_tag"], exit: AnyExit | undefined): void {
+    attempt.outcome = outcome
     attempt.exit = exit
     attempt.judgedAt = this.host.now()
     this.open -= 1
-    if (attempt.index === 0) this.adaptive?.onPrimaryEnded(attempt.judgedAt, outcome._tag === "Win")
+    if (attempt.index === 0) this.learners?.onPrimaryEnded(attempt.judgedAt, outcome === "Win")
   }
 
-  /** Another attempt is owed, at once or after the pushback, unless that ends hedging (R4). */
-  private onNonFatal(outcome: HedgeOutcome): void {
+  /** Until it ends nothing is launched; one that is too long ends hedging (R4). */
+  private onPushback(millis: number): void {
     const now = this.host.now()
-    const pushback = pushbackMillis(outcome)
-    if (pushback !== undefined) {
-      if (pushback > this.policy.maxPushbackMillis || now + pushback >= this.deadlineAt)
-        this.doNotRetry = true
-      else this.pushbackUntil = Math.max(this.pushbackUntil, now + pushback)
-    }
-    this.owed = this.pushbackUntil > now ? 1 : this.owed + 1
+    this.learners?.onPushback(now, millis)
+    if (millis > this.policy.maxPushbackMillis || now + millis >= this.deadlineAt) this.doNotRetry = true
+    else this.pushbackUntil = Math.max(this.pushbackUntil, now + millis)
+  }
+
+  /** Another attempt is owed, at once or after the pushback (R4). */
+  private onNonFatal(): void {
+    this.owed = this.pushbackUntil > this.host.now() ? 1 : this.owed + 1
   }
 
   // --- settlement ----------------------------------------------------------------------------------------------------
@@ -390,7 +394,7 @@ export class Call implements Asker {
     this.stagger.end()
     this.alarm.clear()
     const now = this.host.now()
-    this.adaptive?.onSettled(now, outcome, this.winner?.index)
+    this.learners?.onSettled(now, outcome, this.winner?.index)
     for (const attempt of this.attempts) {
       if (!attempt.ended) this.interrupt(attempt, interruptReasons[outcome], now)
     }
@@ -398,7 +402,7 @@ export class Call implements Asker {
     const primary = this.attempts[0]!
     if (primary !== this.winner && primary.exit?._tag === "Success")
       this.discard(primary, primary.exit, "Rejected")
-    if (this.running > 0 || this.discarding > 0) addLoser(this.policy.losers, this)
+    if (!this.isUnwound) addLoser(this.policy.losers, this)
     this.onSettled(Effect.void)
   }
 
@@ -407,6 +411,20 @@ export class Call implements Asker {
     attempt.interrupted = reason
     attempt.interruptedAt = now
     if (attempt.fiber !== undefined) this.host.interrupt(attempt.fiber)
+  }
+
+  /** The caller was interrupted before it took a result: everything ends, and what it would have taken is discarded. */
+  abandon(): void {
+    if (this.attempts.length === 0) return
+    if (this.settled === undefined) this.settle("Interrupted", undefined)
+    else if (this.winner !== undefined && this.result?._tag === "Success") {
+      this.discard(this.winner, this.result, "CallerInterrupted")
+    }
+  }
+
+  /** Whether every attempt and every discard has ended that was begun. */
+  get isUnwound(): boolean {
+    return this.running === 0 && this.discarding === 0
   }
 
   private unwound(): void {
@@ -427,47 +445,5 @@ export class Call implements Asker {
   private onDiscardEnded(exit: Exit.Exit<void>): void {
     this.discarding -= 1
     if (exit._tag === "Failure") this.fail(exit.cause)
-  }
-
-  // --- the caller's side ---------------------------------------------------------------------------------------------
-
-  /** The caller takes the result; it cannot be interrupted here. */
-  take(): Effect.Effect<unknown, unknown> {
-    return this.policy.awaitLosers
-      ? Effect.flatMap(this.awaitUnwound, () => this.handOver())
-      : this.handOver()
-  }
-
-  private handOver(): Effect.Effect<unknown, unknown> {
-    return this.host.interruptible && this.host.isInterrupted ? this.abandon(Cause.empty) : this.inherit()
-  }
-
-  /** The result, with what its attempt leaves in the caller: its FiberRefs and its scope. */
-  private inherit(): Effect.Effect<unknown, unknown> {
-    const result = this.result!
-    const { winner } = this
-    if (winner === undefined || !winner.ended) return result
-    const refs = this.host.writtenRefs(winner.fiber!)
-    const taken = refs === undefined ? result : Effect.zipRight(Effect.inheritFiberRefs(refs), result)
-    return this.task.adopt === undefined || result._tag === "Failure"
-      ? taken
-      : Effect.zipRight(this.task.adopt(winner), taken)
-  }
-
-  /** The caller was interrupted before it took a result: everything ends, and it waits for that as Effect does (R6). */
-  abandon(cause: Cause.Cause<unknown>): Effect.Effect<never, unknown> {
-    if (this.attempts.length === 0) return Effect.failCause(cause)
-    if (this.settled === undefined) this.settle("Interrupted", undefined)
-    else if (this.winner !== undefined && this.result?._tag === "Success") {
-      this.discard(this.winner, this.result, "CallerInterrupted")
-    }
-    return Effect.zipRight(this.awaitUnwound, Effect.failCause(cause))
-  }
-
-  private get awaitUnwound(): Effect.Effect<void> {
-    return Effect.async<void>((resume) => {
-      if (this.running === 0 && this.discarding === 0) resume(Effect.void)
-      else this.onUnwound = () => resume(Effect.void)
-    })
   }
 }

@@ -14,8 +14,8 @@ export interface Refusal {
 const because = (reason: SuppressionReason, throttle?: string): Refusal => ({ reason, throttle })
 
 /** Unless the policy says it, what the schedule has learned does. */
-const leastTimeLeft = ({ adaptive, policy }: Call): number =>
-  adaptive === undefined || policy.minTimeLeftMillis > 0 ? policy.minTimeLeftMillis : adaptive.leastTimeLeft
+const leastTimeLeft = ({ learners, policy }: Call): number =>
+  learners === undefined || policy.minTimeLeftMillis > 0 ? policy.minTimeLeftMillis : learners.leastTimeLeft
 
 /** Whether there is somewhere else to send it: whoever knows the targets says so, and without them nobody knows of an idle one. */
 const hasTarget = (call: Call, now: number): boolean => {
@@ -44,7 +44,7 @@ export const refusalOf = (call: Call, staggered: boolean, now: number): Refusal 
   if (policy.losers?.closed === true) return because("Disabled")
   if (call.doNotRetry) return because("Pushback")
   if (call.deadlineAt - now < leastTimeLeft(call) || call.deadlineAt <= now) return because("Deadline")
-  const learned = staggered ? call.adaptive?.refusal(now) : undefined
+  const learned = staggered ? call.learners?.refusal(now) : undefined
   if (learned !== undefined) return because(learned)
   if (policy.gates.length > 0) {
     const state = call.stateOf(now)

@@ -3,6 +3,7 @@ import type { HedgeAttempt } from "../HedgeAttempt.js"
 import { DefaultPolicy, type Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"
 import { aFunction, check, effect } from "./check.js"
+import { abandon, take } from "./handover.js"
 import { checkPolicy, type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
 import { Hedging } from "./surroundings.js"
@@ -26,9 +27,9 @@ const run = (policyOf: (context: Context.Context<never>) => EnginePolicy, task: 
     const host = new Host(caller, status.runtimeFlags)
     const call = new Call(host, policyOf(host.context), task)
     const wait = settlementOf(call)
-    const onSuccess = () => call.take()
+    const onSuccess = () => take(call)
     if (!host.interruptible) return Effect.flatMap(wait, onSuccess)
-    return guardedWait(wait, { onSuccess, onFailure: (cause) => call.abandon(cause) })
+    return guardedWait(wait, { onSuccess, onFailure: (cause) => abandon(call, cause) })
   })
 
 /** Attempts end with their exit as a value: a failed one is no unhandled error of a fiber. */

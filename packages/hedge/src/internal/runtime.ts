@@ -126,12 +126,16 @@ class LoopMeter {
   private stuck = 0
   private expected = 0
   private timer: unknown = undefined
+  /** What set the timer. */
+  private setter: unknown = undefined
   private readonly waiters = new Waiters()
 
   watch(now: number): void {
     this.watchers += 1
-    // a beat that nobody has watched, and that is not due soon, was lost with a fake clock
-    const isLost = this.watchers === 1 && Math.abs(this.expected - now) > beatMillis
+    // what was set by fake timers is lost when they are taken away, or cleared while nobody watches
+    const isLost =
+      platform.setTimeout !== this.setter ||
+      (this.watchers === 1 && Math.abs(this.expected - now) > beatMillis)
     if (this.timer === undefined || isLost) this.expect(now)
   }
 
@@ -162,7 +166,8 @@ class LoopMeter {
     return this.stuck + Math.max(0, now - this.expected - toleratedMillis)
   }
 
-  private readonly beat = (): void => {
+  private readonly beat = (setter: unknown): void => {
+    if (setter !== this.setter) return
     const now = platform.performance.now()
     this.stuck = this.stuckMillis(now)
     this.timer = undefined
@@ -178,11 +183,13 @@ class LoopMeter {
   }
 
   private expect(now: number): void {
-    if (this.timer !== undefined) platform.clearTimeout(this.timer)
+    const { setTimeout } = platform
+    if (this.timer !== undefined && setTimeout === this.setter) platform.clearTimeout(this.timer)
     const { first } = this.waiters
     const millis = first === undefined ? beatMillis : Math.min(beatMillis, first.due - (now - this.stuck))
     this.expected = now + Math.max(0, millis)
-    this.timer = platform.setTimeout(this.beat, Math.ceil(millis), undefined)
+    this.setter = setTimeout
+    this.timer = setTimeout(this.beat, Math.ceil(millis), setTimeout)
     if (first === undefined) keepAlive(this.timer, false)
   }
 }
@@ -204,6 +211,12 @@ type AnyContext = Context.Context<never>
  * and keep what they hold from being collected young (`npm run bench`, rows "unhedged call").
  */
 export const listOf = <A>(...elements: Array<A>): Array<A> => elements
+
+/** What FiberRefs have beyond their public type. */
+interface Joining {
+  readonly initial: unknown
+  readonly join: (parent: unknown, child: unknown) => unknown
+}
 
 const valueIn = <A>(locals: Locals, ref: FiberRef.FiberRef<A>): A =>
   FiberRefs.getOrDefault(FiberRefs.unsafeMake(locals), ref)
@@ -243,8 +256,8 @@ class AttemptScheduler implements Scheduler.Scheduler {
     return Scheduler.defaultScheduler.shouldYield(fiber)
   }
 
-  scheduleTask(task: Task, priority: number): void {
-    if (priority !== 0) Scheduler.defaultScheduler.scheduleTask(task, priority)
+  scheduleTask(task: Task, priority: number, fiber?: AnyFiber): void {
+    if (priority !== 0) Scheduler.defaultScheduler.scheduleTask(task, priority, fiber)
     else if (this.tasks !== undefined) this.tasks.push(task)
     else {
       this.tasks = listOf(task)
@@ -253,19 +266,40 @@ class AttemptScheduler implements Scheduler.Scheduler {
   }
 
   private drainSoon(): void {
-    this.draining = true
-    if (this.drains < mostDrains) void resolved.then(this.drain)
-    else platform.setTimeout(this.drain, 0, undefined)
+    if (this.drains < mostDrains) {
+      this.draining = true
+      void resolved.then(this.drain)
+      return
+    }
+    // nothing but these tasks waits for the timer: if it never rings, because it was a fake, later ones run all the same
+    const tasks = this.tasks!
+    this.rest()
+    platform.setTimeout(this.resume, 0, tasks)
+  }
+
+  private rest(): void {
+    this.tasks = undefined
+    this.draining = false
+    this.drains = 0
   }
 
   private readonly drain = (): void => {
     const tasks = this.tasks!
     this.tasks = undefined
-    this.drains = this.drains < mostDrains ? this.drains + 1 : 0
-    for (const task of tasks) task()
-    if (this.tasks !== undefined) return this.drainSoon()
-    this.draining = false
-    this.drains = 0
+    this.drains += 1
+    let next = 0
+    try {
+      while (next < tasks.length) tasks[next++]!()
+    } finally {
+      // a task that throws, as an observer of a fiber may, stops no other
+      if (next < tasks.length) this.tasks = [...tasks.slice(next), ...(this.tasks ?? [])]
+      if (this.tasks === undefined) this.rest()
+      else this.drainSoon()
+    }
+  }
+
+  private readonly resume = (tasks: ReadonlyArray<Task>): void => {
+    for (const task of tasks) this.scheduleTask(task, 0)
   }
 }
 
@@ -382,7 +416,11 @@ export class Host {
       if (!written && this.isHandedOn(ref, stack)) written = true
     })
     if (!written) return undefined
-    const own = FiberRefs.delete(after, FiberRef.currentContext)
+    const context = FiberRefs.delete(after, FiberRef.currentContext)
+    const own =
+      valueIn(after.locals as Locals, FiberRef.currentScheduler) === attemptScheduler
+        ? FiberRefs.delete(context, FiberRef.currentScheduler)
+        : context
     const annotations = FiberRefs.getOrDefault(after, FiberRef.currentLogAnnotations)
     return FiberRefs.updateAs(own, {
       fiberId: fiber.id(),
@@ -393,12 +431,17 @@ export class Host {
 
   private isHandedOn(ref: FiberRef.FiberRef<any>, stack: Stack): boolean {
     if (ref === FiberRef.currentContext || ref === FiberRef.currentRuntimeFlags) return false
-    if (stack === this.refs.locals.get(ref)) return false
+    const callers = this.refs.locals.get(ref)
+    const { initial, join } = ref as unknown as Joining
+    if (stack === callers) return false
     const [author, value] = stack[0]
     if (author === this.fiber.id() || value === attemptScheduler) return false
-    const before = FiberRefs.getOrDefault(this.refs, ref)
-    const { join } = ref as { readonly join?: (parent: unknown, child: unknown) => unknown }
-    return join === undefined || !Equal.equals(join(before, value), before)
+    // what the caller never had it gets, even if the join makes its initial value of it: from then on it is forked
+    if (callers === undefined) return !Equal.equals(value, initial)
+    // not written over what the caller has, but after a deletion: that is for Effect to join
+    if (stack[1] !== callers[0]) return true
+    const before = callers[0][1]
+    return !Equal.equals(join(before, value), before)
   }
 
   /** An attempt's annotations as its caller would have them. */

@@ -12,12 +12,11 @@ import {
   type Exit,
   type Fiber,
   FiberId,
-  type FiberRef,
+  FiberRef,
   FiberRefs,
   RuntimeFlags,
   Supervisor
 } from "effect"
-import { identity } from "effect/Function"
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 
@@ -38,18 +37,23 @@ type FiberClass = new (
   flags: RuntimeFlags.RuntimeFlags
 ) => Internals
 
-/** What FiberRefs have beyond their public type. A patch that is empty has the tag `Empty`, or, of runtime flags, is 0. */
+/** What FiberRefs have beyond their public type. */
 interface Forking {
-  readonly fork?: unknown
-  readonly patch?: (patch: unknown) => (value: unknown) => unknown
+  readonly fork: unknown
+  readonly patch: (patch: unknown) => (value: unknown) => unknown
 }
 
-/** Whether a child starts with the very value of its parent. */
-const forksToItself = ({ fork, patch }: Forking, value: unknown): boolean =>
-  fork === identity ||
-  fork === 0 ||
-  (typeof fork === "object" && fork !== null && "_tag" in fork && fork._tag === "Empty") ||
-  (patch !== undefined && Equal.equals(patch(fork)(value), value))
+const forkOf = (ref: FiberRef.FiberRef<any>): unknown => (ref as unknown as Forking).fork
+
+/** With these a child starts with the very value of its parent; they are not even applied. */
+const forksToItself: ReadonlySet<unknown> = new Set(
+  [
+    FiberRef.currentLogLevel,
+    FiberRef.currentContext,
+    FiberRef.currentLoggers,
+    FiberRef.currentSupervisor
+  ].map(forkOf)
+)
 
 export class Shortcut {
   constructor(readonly fiberClass: FiberClass) {}
@@ -79,18 +83,26 @@ const refsOfChild = (
   child: FiberId.Runtime,
   writeTo: ((locals: Locals) => void) | undefined
 ): FiberRefs.FiberRefs => {
-  const forked = forkedBy(refs, child)
-  if (writeTo === undefined) return forked
-  const locals: Locals = forked === refs ? new Map(refs.locals) : forked.locals
-  writeTo(locals)
-  return FiberRefs.unsafeMake(locals)
+  let locals = forkedBy(refs.locals as Locals, child)
+  if (writeTo !== undefined) {
+    locals ??= new Map(refs.locals)
+    writeTo(locals)
+  }
+  return locals === undefined ? refs : FiberRefs.unsafeMake(locals)
 }
 
-const forkedBy = (refs: FiberRefs.FiberRefs, child: FiberId.Runtime): FiberRefs.FiberRefs => {
-  for (const [ref, [[, value]]] of refs.locals) {
-    if (!forksToItself(ref as Forking, value)) return FiberRefs.forkAs(refs, child)
+/** A copy in which what forks to something else is forked; undefined if nothing does. */
+const forkedBy = (parents: Locals, child: FiberId.Runtime): Locals | undefined => {
+  let locals: Locals | undefined
+  for (const [ref, stack] of parents) {
+    if (forksToItself.has(forkOf(ref))) continue
+    const value = stack[0][1]
+    const forked = (ref as unknown as Forking).patch(forkOf(ref))(value)
+    if (Equal.equals(forked, value)) continue
+    locals ??= new Map(parents)
+    locals.set(ref, [[child, forked], ...stack])
   }
-  return refs
+  return locals
 }
 
 /** Starts a fiber the short way and sees whether it does what it should. */
