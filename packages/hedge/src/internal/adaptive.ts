@@ -100,6 +100,7 @@ export class Tuned {
   fastest = 0
   private solvedAt = Number.NEGATIVE_INFINITY
   private solvedRecorded = 0
+  private solvedChanges = 0
 
   constructor(
     readonly entry: Entry,
@@ -116,28 +117,33 @@ export class Tuned {
     return this.solution === undefined && this.parent !== undefined ? this.parent.current(now) : this
   }
 
-  /** Solves anew when a second has passed and a twentieth of the samples is new, or sooner when a tenth is. */
+  /**
+   * Solves anew when a second has passed and a twentieth of the samples is new, sooner when a tenth is, and at once when all are others. While the
+   * median has grown the solution waits for it to come back.
+   */
   private refresh(now: number): void {
-    const { recorded, samples } = this.entry.windows
+    if (this.guards.at(now) === "MedianGrowth") return
+    const { changes, recorded, samples } = this.entry.windows
     const fresh = recorded - this.solvedRecorded
     const isDue =
       this.solution === undefined
         ? samples >= this.spec.warmUp
-        : fresh >= leastFresh &&
-          fresh * 20 >= samples &&
-          (fresh * 10 >= samples || Math.abs(now - this.solvedAt) >= 1000)
+        : changes !== this.solvedChanges ||
+          (fresh >= leastFresh &&
+            fresh * 20 >= samples &&
+            (fresh * 10 >= samples || Math.abs(now - this.solvedAt) >= 1000))
     if (isDue) this.solve(now)
   }
 
   private solve(now: number): void {
-    const { guards, spec } = this
+    const { spec } = this
     const { windows } = this.entry
     const survival = windows.read(scratch)
     this.solvedAt = now
     this.solvedRecorded = windows.recorded
+    this.solvedChanges = windows.changes
     if (survival.samples < spec.warmUp || survival.unseen > mostUnseen) {
-      // while hedging is suspended, that is the reason that is given
-      if (guards.at(now) === undefined) this.solution = undefined
+      this.solution = undefined
       return
     }
     this.solution = spec.solve(survival, this.hedges)
