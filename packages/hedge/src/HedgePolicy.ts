@@ -191,8 +191,9 @@ export const ineligible: <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgeP
 /**
  * The same policy for calls of a key, such as a route, or of several parts of which each stands under those before it. What a schedule that
  * learns knows of latencies it knows by key; and a policy of {@link layerAdaptive} that names no throttle has one for each first part, which is
- * the upstream then. A key that is new goes by what is known of the one that it stands under. 256 keys are kept: one
- * that was used but once goes first, then the one that was not used for longest. A policy that does not learn stays as it is. Throws {@link HedgePolicyError} for a key that is neither a text nor an array of texts.
+ * the upstream then. A key that is new goes by what is known of the one that it stands under. 256 keys are kept: one that was used but once goes
+ * first, then the one that was not used for longest. A policy that does not learn stays as it is. Throws {@link HedgePolicyError} for a key that
+ * is neither a text nor an array of texts.
  *
  * @example
  * import { Effect } from "effect"
