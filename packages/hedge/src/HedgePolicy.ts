@@ -191,8 +191,9 @@ export const ineligible: <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgeP
 /**
  * The same policy for calls of a key, such as a route, or of several parts of which each stands under those before it. What a schedule that
  * learns knows of latencies it knows by key; and a policy of {@link layerAdaptive} that names no throttle has one for each first part, which is
- * the upstream then. A key that is new goes by what is known of the one that it stands under. The 256 keys that were used last are kept. A policy
- * that does not learn stays as it is. Throws {@link HedgePolicyError} for a key that is neither a text nor an array of texts.
+ * the upstream then. A key that is new goes by what is known of the one that it stands under. 256 keys are kept: one that was used but once goes
+ * first, then the one that was not used for longest. A policy that does not learn stays as it is. Throws {@link HedgePolicyError} for a key that
+ * is neither a text nor an array of texts.
  *
  * @example
  * import { Effect } from "effect"
@@ -276,7 +277,9 @@ export const layerAdaptiveConfig: typeof DefaultPolicy.layerAdaptiveConfig = Def
 
 /**
  * What suspends hedging: the primary's median is more than twice what is usual; hedges win less than a third as often as they would if copies were
- * independent; the upstream has pushed back. The first two last for one window of 10,000 samples or 60 seconds, the third for as long as it says.
+ * independent; the upstream has pushed back. The first lasts until the median is back, at most for one window of 10,000 samples or 60 seconds, which
+ * then is what is usual. The second lasts for a sixteenth of a window, before hedges try again. Either lasts longer, up to a whole window, when
+ * it comes back within a window. The third lasts for as long as the upstream says.
  */
 export type Guard = "MedianGrowth" | "Efficacy" | "Pushback"
 
@@ -331,8 +334,8 @@ export const inspect: (
 ) => Effect.Effect<Option.Option<Inspection>> = internalInspect.inspect
 
 /**
- * The keys that are kept of a policy whose schedule learns, as {@link inspect} takes them, from the one that was not used for longest to the one
- * that was used last. Those that others stand under are among them.
+ * The keys that are kept of a policy whose schedule learns, as {@link inspect} takes them: those that were used but once, then the others, each from
+ * the one that was not used for longest to the one that was used last. Those that others stand under are among them.
  *
  * @example
  * import { Effect } from "effect"

@@ -123,8 +123,9 @@ export interface Settings {
 export const makeDefault: (settings?: Settings) => HedgeThrottle = internal.makeDefault
 
 /**
- * A throttle for each upstream, so that one that is out takes nothing from another: made when it is first asked for. The 256 that were asked for
- * last are kept. Throws `HedgePolicyError` if `make` is no function, for an upstream that is no text, and if what is made is no throttle.
+ * A throttle for each upstream, so that one that is out takes nothing from another: made when it is first asked for. 256 are kept: one that was
+ * asked for but once goes first, then the one that was not asked for for longest. Throws `HedgePolicyError` if `make` is no function, for an upstream
+ * that is no text, and if what is made is no throttle.
  *
  * @example
  * import { Effect } from "effect"

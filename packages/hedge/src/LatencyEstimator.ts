@@ -10,10 +10,12 @@
  * - Two windows are kept and read as one. A window ends after 10,000 samples or 60 seconds, whichever is first, but not with fewer than 200
  *   samples.
  * - When the median has become more than twice, or less than half, of what is usual (the median of the last 10 windows' medians), and neither
- *   chance nor a stall of less than a second explains it, everything is forgotten and learned anew.
+ *   chance nor a stall of less than a second explains it, everything is set aside and learned anew. If the median is back within a window, what
+ *   was set aside holds again, and what was learned meanwhile is forgotten.
  * - Samples may have a key, such as a route, and a key may stand under others: `["https://api.example.com", "GET /users/:id"]`. A sample counts
  *   for its key, for the keys that this stands under and for the whole. A key of fewer than 200 samples answers with the distribution of the
- *   one that it stands under. The 256 keys that were used last are kept.
+ *   one that it stands under. 256 keys are kept: one that was used but once goes first, then the one that was not used
+ *   for longest.
  *
  * A policy whose schedule learns (`HedgeSchedule.quantile`, `HedgeSchedule.budgeted`) records by itself.
  *

@@ -10,7 +10,7 @@
  *   costs their connection, over HTTP/2 a reset of their stream.
  * - If no attempt had a good answer, the caller gets what the primary got, a 503 with its body for example.
  * - Under a policy that names no throttle, each origin has one of its own (`HedgeThrottle.makeDefault`), so that an outage of one upstream
- *   takes nothing from another. They are shared by the clients of the process; the 256 origins used last are remembered. A throttle that the
+ *   takes nothing from another. They are shared by the clients of the process; 256 origins are remembered, those used again before those used once. A throttle that the
  *   policy names or that replaces `HedgeThrottle.Default` is asked for all origins.
  * - A policy that learns (`HedgePolicy.layerAdaptive`, or a schedule such as `HedgeSchedule.quantile`) learns for each origin and, under it, each
  *   route: see {@link routeOf}. A route that is new goes by what is known of its origin. The budget of `layerAdaptive` is one for each origin.
@@ -153,7 +153,7 @@ export const withHedge: {
  * | anything else | as by `HedgeOutcome.fromExit` |
  *
  * A `NonFatal` response may carry pushback: `grpc-retry-pushback-ms`, else `Retry-After` in seconds or as a date. A 429 without one, and one
- * that cannot be read, mean do-not-retry.
+ * that cannot be read, mean do-not-retry. Throws `HedgePolicyError` for what is no `Exit`.
  */
 export const fromExit: (
   exit: Exit.Exit<HttpClientResponse.HttpClientResponse, unknown>

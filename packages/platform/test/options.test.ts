@@ -118,4 +118,11 @@ describe("fromExit", () => {
   ] as const)("%s", (_, exit, outcome) => {
     expect(HttpHedge.fromExit(exit)).toEqual(outcome)
   })
+
+  it("refuses what is no exit", () => {
+    expect(errorOf(() => HttpHedge.fromExit({ status: 503 } as never))).toMatchObject({
+      _tag: "HedgePolicyError",
+      field: "exit"
+    })
+  })
 })

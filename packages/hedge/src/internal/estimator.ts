@@ -12,7 +12,7 @@ import {
   time,
   trueOrFalse
 } from "./check.js"
-import { Histogram } from "./histogram.js"
+import { Histogram, sampleOf } from "./histogram.js"
 import { Lru } from "./lru.js"
 import { nowMillis } from "./runtime.js"
 import { Survival } from "./survival.js"
@@ -241,8 +241,8 @@ export const milliseconds = number((n) => n >= 0, "milliseconds, not negative")
 export const fromSamples = (samples: Iterable<number | Sample>): Distribution => {
   const histogram = new Histogram("wide")
   for (const sample of check("samples", samples, someSamples)) {
-    if (typeof sample === "number") histogram.add(check("elapsed", sample, milliseconds), true)
-    else histogram.add(millisOf(sample), sample.finished ?? true)
+    if (typeof sample === "number") histogram.add(sampleOf(check("elapsed", sample, milliseconds), true))
+    else histogram.add(sampleOf(millisOf(sample), sample.finished ?? true))
   }
   return read(new Survival().fill(histogram))
 }

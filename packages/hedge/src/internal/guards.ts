@@ -6,19 +6,24 @@ const leastExpected = 25
 const mostExpected = 100
 /** Hedges that win less often than this share of what is predicted do nothing. Under load queues make copies alike, and they still help. */
 const leastEfficacy = 1 / 3
+/** The least that a suspension lasts, in windows. */
+const leastLength = 1 / 16
 
 /**
  * Suspends hedging where it would harm or does nothing: when the primary's median has grown past twice what is usual, when an upstream pushes
  * back, and when hedges win far less often than they would if copies were independent.
  *
- * Growth and lack of effect suspend for one window. What is seen meanwhile is what is usual then, so that a lasting shift becomes the new normal.
+ * Growth suspends until the median is back, and for no longer than a window, which then is what is usual. Without hedges nobody sees whether they
+ * would win again, so lack of effect suspends for a while, and hedges try again. Either lasts a sixteenth of a window at least, and twice as long as the last time
+ * if that is less than a window ago, up to a whole one: what hedging itself brings about is not tried again every other second.
  */
 export class Guards {
   private suspendedBy: Guard | undefined = undefined
-  private since = 0
+  /** When hedging was last suspended or resumed, and the samples since. */
+  private since = Number.NEGATIVE_INFINITY
   private samples = 0
+  private length = leastLength
   private pushbackUntil = Number.NEGATIVE_INFINITY
-  private growths = 0
   private expected = 0
   private won = 0
 
@@ -27,19 +32,16 @@ export class Guards {
   /** The guard that suspends hedging now, if one does. */
   at(now: number): Guard | undefined {
     if (this.pushbackUntil - now > windowMillis) this.pushbackUntil = now
-    if (this.suspendedBy !== undefined && this.age(now) >= windowMillis) this.resume()
+    if (this.windows.isGrown(now)) {
+      if (this.suspendedBy !== "MedianGrowth") this.suspend("MedianGrowth", now)
+    } else if (this.suspendedBy !== undefined && this.age(now) >= this.length) this.resume(now)
     return this.suspendedBy ?? (now < this.pushbackUntil ? "Pushback" : undefined)
   }
 
   /** A primary has been recorded. */
   onSample(now: number): void {
-    if (this.windows.growths !== this.growths) {
-      this.growths = this.windows.growths
-      return this.suspend("MedianGrowth", now)
-    }
-    if (this.suspendedBy === undefined) return
     this.samples += 1
-    if (this.samples >= windowSamples || this.age(now) >= windowMillis) this.resume()
+    this.at(now)
   }
 
   /** A call that had a hedge has its answer; `share` is how likely a hedge was to give it. */
@@ -57,21 +59,27 @@ export class Guards {
     this.pushbackUntil = Math.max(this.pushbackUntil, now + Math.min(millis, windowMillis))
   }
 
-  /** How long hedging has been suspended. A clock that was set back begins anew. */
+  /** How many windows ago hedging was last suspended or resumed. A clock that was set back begins anew. */
   private age(now: number): number {
     this.since = Math.min(this.since, now)
-    return now - this.since
+    return Math.max(this.samples / windowSamples, (now - this.since) / windowMillis)
   }
 
   private suspend(guard: Guard, now: number): void {
+    this.length = this.age(now) < 1 ? Math.min(1, 2 * this.length) : leastLength
     this.suspendedBy = guard
-    this.since = now
-    this.samples = 0
+    this.begin(now)
     this.forgetWins()
   }
 
-  private resume(): void {
+  private resume(now: number): void {
     this.suspendedBy = undefined
+    this.begin(now)
+  }
+
+  private begin(now: number): void {
+    this.since = now
+    this.samples = 0
   }
 
   private forgetWins(): void {

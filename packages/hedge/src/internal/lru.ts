@@ -1,35 +1,49 @@
-/** Keeps the values that were used last. A map keeps the order in which its keys were set. */
+/** The share of keys that were used but once, before others go for them. */
+const leastNew = 1 / 8
+
+/**
+ * Keeps the values that were used last. Of those that were used but once the oldest goes first, so that keys which never come again do not push out those
+ * that do.
+ *
+ * @see https://doi.org/10.1109/2.268884 "Caching Strategies to Improve Disk System Performance" (segmented LRU)
+ */
 export class Lru<V> {
-  private readonly values = new Map<string, V>()
+  // a map keeps the order in which its keys were set
+  private readonly once = new Map<string, V>()
+  private readonly often = new Map<string, V>()
 
   constructor(private readonly most: number) {}
 
-  get size(): number {
-    return this.values.size
-  }
-
-  /** From the one that was not used for longest to the one that was used last. */
+  /** Those that were used once, then the others; of each the one that was used last comes last. */
   get keys(): ReadonlyArray<string> {
-    return [...this.values.keys()]
+    return [...this.once.keys(), ...this.often.keys()]
   }
 
   /** The value of a key, if it is kept. That is no use of it. */
   peek(key: string): V | undefined {
-    return this.values.get(key)
+    return this.often.get(key) ?? this.once.get(key)
   }
 
   delete(key: string): void {
-    this.values.delete(key)
+    this.often.delete(key)
+    this.once.delete(key)
   }
 
   /** The value of a key, made if it is not kept. */
   get(key: string, make: () => V): V {
-    const { values } = this
-    const known = values.get(key)
-    const value = known ?? make()
-    if (known !== undefined) values.delete(key)
-    else if (values.size >= this.most) values.delete(values.keys().next().value!)
-    values.set(key, value)
+    const { often, once } = this
+    const known = this.peek(key)
+    if (known !== undefined) {
+      this.delete(key)
+      often.set(key, known)
+      return known
+    }
+    if (once.size + often.size >= this.most) {
+      const from = once.size >= this.most * leastNew ? once : often
+      from.delete(from.keys().next().value!)
+    }
+    const value = make()
+    once.set(key, value)
     return value
   }
 }

@@ -1,4 +1,4 @@
-import { Histogram } from "./histogram.js"
+import { Histogram, sampleOf } from "./histogram.js"
 import { Survival } from "./survival.js"
 
 /**
@@ -19,7 +19,7 @@ export class Pairs extends Survival {
     this.firsts = Float64Array.from(order, (i) => firsts[i]!)
     this.seconds = Float64Array.from(order, (i) => seconds[i]!)
     const histogram = new Histogram("wide")
-    for (const millis of this.firsts) histogram.add(millis, true)
+    for (const millis of this.firsts) histogram.add(sampleOf(millis, true))
     this.fill(histogram)
   }
 

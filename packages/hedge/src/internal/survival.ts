@@ -47,20 +47,18 @@ export class Survival {
     }
     this.first = two === undefined ? one.first : Math.min(one.first, two.first)
     this.last = two === undefined ? one.last : Math.max(one.last, two.last)
-    // summed from the end, so that what is left of many is not the rounding of their sum
-    let atRisk = 0
-    for (let i = this.last; i >= this.first; i--) {
-      atRisk += one.finished[i]! + one.cutOff[i]!
-      if (two !== undefined) atRisk += two.finished[i]! + two.cutOff[i]!
-      at[i] = atRisk
-    }
+    const { finished } = one
+    const others = two?.finished
+    at.fill(0, this.first, this.last + 1)
+    this.addOpen(one)
+    if (two !== undefined) this.addOpen(two)
     let left = 1
     let events = 0
     at.fill(1, 0, this.first)
     for (let i = this.first; i <= this.last; i++) {
-      const finished = one.finished[i]! + (two === undefined ? 0 : two.finished[i]!)
-      const next = finished > 0 ? left * (1 - finished / at[i]!) : left
-      events += finished
+      const ended = others === undefined ? finished[i]! : finished[i]! + others[i]!
+      const next = ended > 0 ? left * (1 - ended / at[i]!) : left
+      events += ended
       at[i] = left
       left = next
     }
@@ -68,6 +66,16 @@ export class Survival {
     this.finished = events
     this.unseen = left
     return this
+  }
+
+  /** Adds how many are still open at the lower end of each bucket. Summed from the end, what is left of many is not the rounding of their sum. */
+  private addOpen({ cutOff, finished }: Histogram): void {
+    const { at } = this
+    let open = 0
+    for (let i = this.last; i >= this.first; i--) {
+      open += finished[i]! + cutOff[i]!
+      at[i]! += open
+    }
   }
 
   /** Takes what lies beyond a time from another: not how many answers take longer, but how much longer those take. */

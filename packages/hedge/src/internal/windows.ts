@@ -1,4 +1,4 @@
-import { edges, Histogram } from "./histogram.js"
+import { edges, Histogram, sampleOf } from "./histogram.js"
 import { Survival } from "./survival.js"
 
 /** A window ends after so many samples, or so much time, whichever is first. */
@@ -36,6 +36,9 @@ const blockFor = (seen: number, samples: number): number => {
   return distance > 0 ? (25 * share * (1 - share)) / distance ** 2 : Infinity
 }
 
+/** How latencies have changed: more than half of them are slower than twice what is usual, or faster than half of it. */
+type Shift = "Slower" | "Faster"
+
 /**
  * Tells when the median has become more than twice, or less than half, of what is usual: when more than half of a block of samples are slower than
  * twice the usual median, or faster than half of it. Where so many are by nature that only a window of them would tell, nothing is told.
@@ -44,10 +47,13 @@ class Yardstick {
   private readonly slow: number
   private readonly fast: number
   private readonly block: number
+  /** The samples of the block, and of one that is complete until the next begins. */
+  private readonly samples: Uint16Array
   private since = 0
   private count = 0
   private slower = 0
   private faster = 0
+  private complete = 0
 
   constructor(median: number, survival: Survival) {
     const slowBlock = blockFor(survival.of(2 * median), survival.samples)
@@ -56,88 +62,61 @@ class Yardstick {
     // times that lie in the first bucket are not told apart
     this.fast = fastBlock <= windowSamples && median / 2 >= edges[1]! ? median / 2 : 0
     this.block = Math.max(leastBlock, this.slow < Infinity ? slowBlock : 0, this.fast > 0 ? fastBlock : 0)
+    this.samples = new Uint16Array(Math.max(mostBlock, Math.ceil(this.block)))
   }
 
-  /** What a sample completes: a block that is slower or faster than usual, if it does. */
-  measure(now: number, millis: number, finished: boolean): "Slower" | "Faster" | undefined {
+  /** What the block is that a sample completes, if it completes one. */
+  measure(now: number, millis: number, finished: boolean, sample: number): Shift | "Usual" | undefined {
     if (this.count === 0) this.since = now
+    this.samples[this.count] = sample
     this.count += 1
     if (millis > this.slow) this.slower += 1
     else if (millis < this.fast && finished) this.faster += 1
     const { count, faster, since, slower } = this
     if (count < this.block || (count < mostBlock && now - since < leastBlockMillis)) return undefined
+    this.complete = count
     this.count = 0
     this.slower = 0
     this.faster = 0
-    return slower * 2 > count ? "Slower" : faster * 2 > count ? "Faster" : undefined
+    return slower * 2 > count ? "Slower" : faster * 2 > count ? "Faster" : "Usual"
+  }
+
+  /** Takes the block that has just been completed back. */
+  takeBack(from: Histogram): void {
+    for (let i = 0; i < this.complete; i++) from.remove(this.samples[i]!)
   }
 }
 
-/** The latest latencies of one key: the window that runs and the one before it, read as one. */
-export class Windows {
-  /** All samples that were ever recorded. */
-  recorded = 0
-  /** How often the median has grown to more than twice of what was usual. */
-  growths = 0
-  private current = new Histogram()
-  private previous: Histogram | undefined = undefined
+/** The window that runs, the one before it, and what is left of older ones. */
+class History {
+  current = new Histogram()
+  previous: Histogram | undefined = undefined
   /** Windows that have ended, the older the less. */
-  private memory: Histogram | undefined = undefined
+  memory: Histogram | undefined = undefined
   private startedAt = 0
-  /** The medians of the windows that have ended, oldest first. The median of them is what is usual. */
-  private medians: Array<number> = []
-  private yardstick: Yardstick | undefined = undefined
+  /** The medians of the windows that have ended, oldest first. */
+  private readonly medians: Array<number> = []
 
-  /** A window that holds less than `least` when its time is over goes on. */
-  constructor(private readonly least: { readonly samples: number } = { samples: enoughSamples }) {}
-
-  get samples(): number {
-    return this.current.count + (this.previous?.count ?? 0)
-  }
-
-  /** Costs no allocation but for the first windows of a key. */
-  record(now: number, millis: number, finished: boolean): void {
+  /** Records a sample, and tells whether it is the first of another window. A window that holds less than `least` when its time is over goes on. */
+  record(now: number, sample: number, least: number): boolean {
     const { count } = this.current
-    const isOver = now - this.startedAt >= windowMillis
+    const isOver = count >= windowSamples || (now - this.startedAt >= windowMillis && count >= least)
+    const isNext = isOver && now >= this.startedAt
+    if (isNext) this.turn()
     // a clock that was set back begins anew
-    if (count === 0 || now < this.startedAt) this.startedAt = now
-    else if (count >= windowSamples || (isOver && count >= this.least.samples)) {
-      this.turn()
-      this.startedAt = now
-    }
-    this.current.add(millis, finished)
-    this.recorded += 1
-    if (this.yardstick !== undefined) {
-      const shift = this.yardstick.measure(now, millis, finished)
-      if (shift !== undefined) this.shifted(shift)
-    } else if (this.current.count >= enoughSamples) this.gauge(scratch.fill(this.current))
+    if (isNext || count === 0 || now < this.startedAt) this.startedAt = now
+    this.current.add(sample)
+    return isNext
   }
 
-  /** The distribution over both windows. */
-  read(survival: Survival): Survival {
-    return survival.fill(this.current, this.previous)
-  }
-
-  /**
-   * The same, but what is known of answers that are still open at a time is told by the memory, too: once hedges are sent at that time few of these
-   * are seen to their end. How many they are the memory tells as well, as long as no more than chance parts it from the latest windows.
-   */
-  readBeyond(millis: number, survival: Survival): Survival {
-    this.read(survival)
-    if (this.memory === undefined) return survival
-    const latest = survival.of(millis)
-    const chance = standardErrors * Math.sqrt((latest * (1 - latest)) / survival.samples)
-    const remembered = scratch.fill(this.current, this.memory)
-    return Math.abs(remembered.of(millis) - latest) <= chance
-      ? survival.fill(this.current, this.memory)
-      : survival.extend(millis, remembered)
+  /** The median of the windows' medians; that of the one that runs, as long as it is the first. */
+  get usual(): number {
+    return this.medians.length === 0 ? scratch.fill(this.current).quantile(0.5) : medianOf(this.medians)
   }
 
   private turn(): void {
-    const ended = scratch.fill(this.current)
-    this.medians.push(ended.quantile(0.5))
+    this.medians.push(scratch.fill(this.current).quantile(0.5))
     if (this.medians.length > keptMedians) this.medians.shift()
-    this.gauge(ended)
     this.memory ??= new Histogram("wide")
     this.memory.fade(memoryKept, this.current)
     const next = this.previous ?? new Histogram()
@@ -145,19 +124,113 @@ export class Windows {
     this.previous = this.current
     this.current = next
   }
+}
 
-  private gauge(survival: Survival): void {
-    const usual = this.medians.length === 0 ? survival.quantile(0.5) : medianOf(this.medians)
-    this.yardstick = new Yardstick(usual, survival)
+/** A change of the latencies that may pass: what was known before is set aside for a window. */
+interface Change {
+  readonly shift: Shift
+  readonly before: History
+  since: number
+}
+
+/** The latest latencies of one key: the window that runs and the one before it, read as one. */
+export class Windows {
+  /** All samples that were ever recorded. */
+  recorded = 0
+  /** How often all that is read has become another. */
+  changes = 0
+  private history = new History()
+  private yardstick: Yardstick | undefined = undefined
+  /** The size of a first window at which it is known better what is usual. */
+  private gaugeAt = enoughSamples
+  private change: Change | undefined = undefined
+
+  /** A window that holds less than `least` when its time is over goes on. */
+  constructor(private readonly least: { readonly samples: number } = { samples: enoughSamples }) {}
+
+  get samples(): number {
+    return this.history.current.count + (this.history.previous?.count ?? 0)
   }
 
-  /** What was is no longer true: what comes is learned from the start, and is what is usual. */
-  private shifted(shift: "Slower" | "Faster"): void {
-    if (shift === "Slower") this.growths += 1
-    this.current.clear()
-    this.previous = undefined
-    this.memory = undefined
-    this.medians = []
+  /** Whether the median is more than twice of what is usual. After a window that is what is usual. */
+  isGrown(now: number): boolean {
+    if (this.change === undefined) return false
+    this.change.since = Math.min(this.change.since, now)
+    if (now - this.change.since >= windowMillis) this.accept()
+    return this.change?.shift === "Slower"
+  }
+
+  /** Costs no allocation but for the first windows of a key. */
+  record(now: number, millis: number, finished: boolean): void {
+    const sample = sampleOf(millis, finished)
+    if (this.history.record(now, sample, this.least.samples)) {
+      this.accept()
+      this.gauge(this.history.previous!)
+    }
+    this.recorded += 1
+    if (this.yardstick !== undefined) {
+      const block = this.yardstick.measure(now, millis, finished, sample)
+      if (block !== undefined) this.onBlock(now, block)
+    } else if (this.history.current.count >= enoughSamples) this.gauge(this.history.current)
+  }
+
+  /** The distribution over both windows. */
+  read(survival: Survival): Survival {
+    return survival.fill(this.history.current, this.history.previous)
+  }
+
+  /**
+   * The same, but what is known of answers that are still open at a time is told by the memory, too: once hedges are sent at that time few of these
+   * are seen to their end. How many they are the memory tells as well, as long as no more than chance parts it from the latest windows.
+   */
+  readBeyond(millis: number, survival: Survival): Survival {
+    const { current, memory } = this.history
+    this.read(survival)
+    if (memory === undefined) return survival
+    const latest = survival.of(millis)
+    const chance = standardErrors * Math.sqrt((latest * (1 - latest)) / survival.samples)
+    const remembered = scratch.fill(current, memory)
+    return Math.abs(remembered.of(millis) - latest) <= chance
+      ? survival.fill(current, memory)
+      : survival.extend(millis, remembered)
+  }
+
+  private onBlock(now: number, block: Shift | "Usual"): void {
+    if (this.change !== undefined) {
+      if (block !== this.change.shift) this.restore(this.change.before)
+    } else if (block !== "Usual") this.setAside(now, block)
+    else if (this.history.previous === undefined && this.history.current.count >= this.gaugeAt)
+      this.gauge(this.history.current)
+  }
+
+  /**
+   * What was known is no longer true, but for the block that says so: what comes is learned from the start. It is held against the same
+   * yardstick, since it may pass.
+   */
+  private setAside(now: number, shift: Shift): void {
+    this.yardstick!.takeBack(this.history.current)
+    this.change = { shift, before: this.history, since: now }
+    this.history = new History()
+    this.changes += 1
+  }
+
+  /** What was known is true again. */
+  private restore(before: History): void {
+    this.history = before
+    this.change = undefined
+    this.changes += 1
+  }
+
+  /** What has changed stays so: it is what is usual. */
+  private accept(): void {
+    if (this.change === undefined) return
+    this.change = undefined
     this.yardstick = undefined
+  }
+
+  private gauge(latest: Histogram): void {
+    const { usual } = this.history
+    this.yardstick = new Yardstick(usual, scratch.fill(latest))
+    this.gaugeAt = 2 * latest.count
   }
 }

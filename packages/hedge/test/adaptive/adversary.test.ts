@@ -323,4 +323,19 @@ describe("20,000 keys", () => {
       expect((yield* inspected(policy, ["api", "in use"])).samples).toBe(200)
     })
   )
+
+  it.scoped("that come once do not push out routes that come back, though others come in between", () =>
+    Effect.gen(function* () {
+      const policy = yield* policyOf(HedgePolicy.layerAdaptive(options))
+      const call = (key: LatencyEstimator.Key) => Hedge.hedge(Effect.void, HedgePolicy.keyed(policy, key))
+      for (let round = 0; round < 10; round++) {
+        for (let route = 0; route < 10; route++) yield* call(["api", `route ${route}`])
+        // only between the first two rounds there are few enough for all to be kept
+        const others = round === 0 ? 200 : 1000
+        for (let i = 0; i < others; i++) yield* call(["api", `${round} ${i}`])
+      }
+      const kept = yield* HedgePolicy.keys(policy)
+      for (let route = 0; route < 10; route++) expect(kept).toContainEqual(["api", `route ${route}`])
+    })
+  )
 })

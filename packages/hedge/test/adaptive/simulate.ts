@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Option, type Scope } from "effect"
 import { HedgePolicy } from "effect-hedge"
 import { type Latency, percentile, random, sorted } from "./samples.js"
 
@@ -9,6 +9,14 @@ export const policyOf = (
   layer: Layer.Layer<HedgePolicy.DefaultPolicy>
 ): Effect.Effect<Service, never, Scope.Scope> =>
   Effect.map(Layer.build(layer), (context) => Context.get(context, HedgePolicy.DefaultPolicy))
+
+/** What a policy knows at a point of the simulation's time. */
+export const inspectedAt = (policy: Service, now: number): HedgePolicy.Inspection =>
+  HedgePolicy.inspect(policy).pipe(
+    Effect.map(Option.getOrThrow),
+    Effect.withClock({ ...Clock.make(), unsafeCurrentTimeMillis: () => now }),
+    Effect.runSync
+  )
 
 export interface Workload {
   readonly calls: number

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration } from "effect"
 import { HedgeSchedule, LatencyEstimator } from "effect-hedge"
-import { Histogram } from "../../src/internal/histogram.js"
+import { Histogram, sampleOf } from "../../src/internal/histogram.js"
 import { Pairs } from "../../src/internal/pairs.js"
 import { hedgedQuantile, leastLoad, loadOf, missOf, solve, winShareOf } from "../../src/internal/solver.js"
 import { Survival } from "../../src/internal/survival.js"
@@ -9,7 +9,7 @@ import { draws, type Latency, logNormal, pareto, random, sometimes, times, unifo
 
 const survivalOf = (latencies: ReadonlyArray<number>): Survival => {
   const histogram = new Histogram("wide")
-  for (const millis of latencies) histogram.add(millis, true)
+  for (const millis of latencies) histogram.add(sampleOf(millis, true))
   return new Survival().fill(histogram)
 }
 
@@ -127,7 +127,7 @@ describe("one hedge", () => {
 
   it("is not sent where nothing has been seen to finish", () => {
     const histogram = new Histogram()
-    for (let i = 0; i < 500; i++) histogram.add(1000, false)
+    for (let i = 0; i < 500; i++) histogram.add(sampleOf(1000, false))
     const survival = new Survival().fill(histogram)
     expect(solve(survival, { extraLoad: 0.2, objective: 0.99, hedges: 1 }).delays).toStrictEqual([])
     expect(solve(new Survival(), { extraLoad: 0.2, objective: 0.99, hedges: 1 }).delays).toStrictEqual([])

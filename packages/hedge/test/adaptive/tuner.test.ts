@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
 import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { logNormal, pareto, times, uniform, w1, w2 } from "./samples.js"
-import { always, latencyAt, loadOf, policyOf, refusedFor, simulate } from "./simulate.js"
+import { always, inspectedAt, latencyAt, loadOf, policyOf, refusedFor, simulate } from "./simulate.js"
 
 /** What a policy knows, when time has come to a point on the simulation's clock. */
 const inspected = (policy: HedgePolicy.Service) => Effect.map(HedgePolicy.inspect(policy), Option.getOrThrow)
@@ -210,17 +210,109 @@ describe("C39: two copies that are always slow together", () => {
         calls: 70_000,
         seed: 30,
         latency: (call, u, first) => (first !== undefined && first > 100 && together(call) ? first : w1(u)),
-        onCall: (call) => {
-          if (call % 1000 === 500) seen[call] = Effect.runSync(inspected(policy))
+        onCall: (call, now) => {
+          if (call % 1000 === 500) seen[call] = inspectedAt(policy, now)
         }
       })
       expect(seen[9500]).toMatchObject({ status: "Active", suspendedBy: undefined })
       expect(seen[12_500]).toMatchObject({ status: "Suspended", suspendedBy: "Efficacy" })
-      // a probe now and then is all that is sent
-      expect(loadOf(outcomes.slice(12_000, 40_000))).toBeLessThan(0.01)
+      // to try again now and then is all that is done, ever more seldom
+      expect(loadOf(outcomes.slice(12_000, 40_000))).toBeLessThan(0.015)
+      expect(loadOf(outcomes.slice(26_000, 40_000))).toBeLessThan(0.01)
       expect(refusedFor(outcomes.slice(12_000, 40_000), "Suspended")).toBeGreaterThan(1000)
       expect(loadOf(outcomes.slice(55_000))).toBeGreaterThan(0.09)
       expect(seen[69_500]).toMatchObject({ status: "Active" })
+    })
+  )
+})
+
+describe("a service that is slow for a while", () => {
+  const usual = 20_000
+  /** Calls at 1,000 a second of which those from `usual` on are slow for so many. */
+  const slowFor = (calls: number, factor: number) =>
+    Effect.gen(function* () {
+      const policy = yield* adaptive({ extraLoad: 0.1 })
+      const isSlow = (call: number) => call >= usual && call < usual + calls
+      const seen: Record<number, HedgePolicy.Inspection> = {}
+      const outcomes = simulate(policy, {
+        calls: usual + calls + 8000,
+        seed: 37,
+        latency: (call, u) => (isSlow(call) ? factor : 1) * w1(u),
+        onCall: (call, now) => {
+          if (call % 500 === 0) seen[call] = inspectedAt(policy, now)
+        }
+      })
+      return { outcomes, seen }
+    })
+
+  it.scoped("is not hedged while it is, and is again as soon as it is not, by what was known before", () =>
+    Effect.gen(function* () {
+      const { outcomes, seen } = yield* slowFor(3000, 5)
+      expect(seen[usual + 2500]).toMatchObject({ status: "Suspended", suspendedBy: "MedianGrowth" })
+      expect(loadOf(outcomes.slice(usual + 2500, usual + 3000))).toBe(0)
+      // two blocks of 1,000 answers later at most
+      const after = seen[usual + 5500]!
+      expect(after.status).toBe("Active")
+      expect(error(millis(after.delays)[0]!, millis(seen[usual]!.delays)[0]!)).toBeLessThan(0.15)
+      expect(refusedFor(outcomes.slice(usual + 5500), "Suspended")).toBe(0)
+      expect(loadOf(outcomes.slice(usual + 5500))).toBeGreaterThan(0.08)
+    })
+  )
+
+  it.scoped("for less than a second is hedged all the time", () =>
+    Effect.gen(function* () {
+      const { outcomes } = yield* slowFor(400, 5)
+      expect(refusedFor(outcomes, "Suspended")).toBe(0)
+    })
+  )
+
+  it.scoped("and then quick for a while is not taken for slow afterwards", () =>
+    Effect.gen(function* () {
+      const { outcomes, seen } = yield* slowFor(3000, 0.2)
+      expect(refusedFor(outcomes, "Suspended")).toBe(0)
+      const after = seen[usual + 5500]!
+      expect(after.status).toBe("Active")
+      expect(error(millis(after.delays)[0]!, millis(seen[usual]!.delays)[0]!)).toBeLessThan(0.15)
+    })
+  )
+
+  it.scoped("again and again is left alone for longer each time", () =>
+    Effect.gen(function* () {
+      const policy = yield* adaptive({ extraLoad: 0.1 })
+      const from = 10_000
+      const suspensions: Array<number> = []
+      let isSuspended = false
+      simulate(policy, {
+        calls: from + 30_000,
+        seed: 38,
+        latency: (call, u) => (call >= from && Math.floor((call - from) / 2000) % 2 === 0 ? 5 : 1) * w1(u),
+        onCall: (call, now) => {
+          if (call % 25 !== 0) return
+          const wasSuspended = isSuspended
+          isSuspended = inspectedAt(policy, now).status === "Suspended"
+          if (isSuspended && !wasSuspended) suspensions.push(0)
+          if (isSuspended) suspensions[suspensions.length - 1]! += 25
+        }
+      })
+      // each at least twice the least that the one before it might have been
+      const least = [625, 1250, 2500, 5000]
+      expect(suspensions.length).toBeGreaterThanOrEqual(least.length)
+      for (const [i, calls] of least.entries()) expect(suspensions[i]).toBeGreaterThanOrEqual(calls - 50)
+    })
+  )
+})
+
+describe("what is usual", () => {
+  it.scoped("is known better as a first window grows: a slow rise is no growth", () =>
+    Effect.gen(function* () {
+      const policy = yield* adaptive({ extraLoad: 0.1 })
+      const outcomes = simulate(policy, {
+        calls: 9000,
+        seed: 39,
+        // a process that has just begun is quick, with more to do it takes more than twice as long
+        latency: (call, u) => (1 + Math.min(call, 6000) / 4500) * w1(u)
+      })
+      expect(refusedFor(outcomes, "Suspended")).toBe(0)
     })
   )
 })

@@ -149,17 +149,20 @@ export class Held {
   constructor(readonly error: HttpClientError.ResponseError) {}
 }
 
+const heldFailure = (cause: Cause.Cause<unknown>): Effect.Effect<Held, unknown> => {
+  const error = cause._tag === "Fail" ? cause.error : undefined
+  return HttpClientError.isHttpClientError(error) && error._tag === "ResponseError"
+    ? Effect.as(noteArrival(error.response), new Held(error))
+    : Effect.failCause(cause)
+}
+
+/** One object for all attempts: every request passes here. */
+const holding = { onSuccess: noteArrival, onFailure: heldFailure }
+
 /** Runs an attempt so that what it ends with can be judged and released. */
-export const held = <E, R>(attempt: Effect.Effect<Response, E, R>): Effect.Effect<Response | Held, E, R> =>
-  Effect.matchCauseEffect(attempt, {
-    onSuccess: noteArrival,
-    onFailure: (cause): Effect.Effect<Held, E> => {
-      const error = cause._tag === "Fail" ? cause.error : undefined
-      return HttpClientError.isHttpClientError(error) && error._tag === "ResponseError"
-        ? Effect.as(noteArrival(error.response), new Held(error))
-        : Effect.failCause(cause)
-    }
-  })
+export const held = <R>(
+  attempt: Effect.Effect<Response, unknown, R>
+): Effect.Effect<Response | Held, unknown, R> => Effect.matchCauseEffect(attempt, holding)
 
 /** What the caller gets: the response, or the failure that held one. */
 export const unheld = (result: Response | Held): Effect.Effect<Response, HttpClientError.ResponseError> =>

@@ -5,7 +5,7 @@ import { isClient } from "./http.js"
 
 export type AnyOptions = Options & Partial<OptionsWithPolicy<unknown, unknown>>
 
-const refuse = (field: string, value: unknown, allowed: string): never => {
+export const refuse = (field: string, value: unknown, allowed: string): never => {
   throw new HedgePolicy.HedgePolicyError({ field, value, allowed })
 }
 

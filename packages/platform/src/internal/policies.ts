@@ -1,9 +1,9 @@
 import type { HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Exit } from "effect"
-import { type HedgeAttempt, HedgePolicy, HedgeThrottle } from "effect-hedge"
+import { type HedgeAttempt, type HedgeOutcome, HedgePolicy, HedgeThrottle } from "effect-hedge"
 import { Held, judgement, originOf, release } from "./http.js"
 import { keysOf } from "./keys.js"
-import type { AnyOptions } from "./options.js"
+import { type AnyOptions, refuse } from "./options.js"
 import { originThrottle } from "./origins.js"
 import { keyedBy } from "./request.js"
 
@@ -34,8 +34,11 @@ const unheldExit = (exit: Exit.Exit<Response | Held, unknown>): Exit.Exit<Respon
 const responseOf = (value: Response | Held): Response =>
   value instanceof Held ? value.error.response : value
 
+const judge = judgement(keyedBy({}))
+
 /** The judgement of a client that is told nothing else. */
-export const fromExit = judgement(keyedBy({}))
+export const fromExit = (exit: Exit.Exit<Response, unknown>): HedgeOutcome.HedgeOutcome =>
+  judge(Exit.isExit(exit) ? exit : refuse("exit", exit, "the Exit of an attempt"))
 
 /** HTTP's judgement, and release of what is discarded, after the policy's own `onDiscard`. */
 const forHttp = (

@@ -37,8 +37,7 @@ export function withHedge(input: AnyOptions = {}) {
 const defaultPolicy = (context: Context.Context<never>): AnyPolicy =>
   Context.unsafeGet(context, HedgePolicy.DefaultPolicy)
 
-const inScope = (context: Context.Context<never>): boolean =>
-  Context.getOption(context, Scope.Scope)._tag === "Some"
+const inScope = (context: Context.Context<never>): boolean => context.unsafeMap.has(Scope.Scope.key)
 
 /**
  * The call that a request becomes. What the client below does with a request before it is sent (its base URL, its token, its cookies) has been
