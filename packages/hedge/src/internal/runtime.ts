@@ -20,7 +20,7 @@ import {
   RuntimeFlagsPatch,
   Scheduler
 } from "effect"
-import { type Locals, type Shortcut, type Stack, shortcutFor } from "./shortcut.js"
+import { type Locals, type RefInternals, type Shortcut, type Stack, shortcutFor } from "./shortcut.js"
 
 /** What the platform may offer; read at each use, so that a test may replace it. */
 interface Platform {
@@ -176,12 +176,6 @@ type AnyContext = Context.Context<never>
  * and keep what they hold from being collected young (`npm run bench`, rows "unhedged call").
  */
 export const listOf = <A>(...elements: Array<A>): Array<A> => elements
-
-/** What FiberRefs have beyond their public type. */
-interface Joining {
-  readonly initial: unknown
-  readonly join: (parent: unknown, child: unknown) => unknown
-}
 
 const valueIn = <A>(locals: Locals, ref: FiberRef.FiberRef<A>): A =>
   FiberRefs.getOrDefault(FiberRefs.unsafeMake(locals), ref)
@@ -397,7 +391,7 @@ export class Host {
   private isHandedOn(ref: FiberRef.FiberRef<any>, stack: Stack): boolean {
     if (ref === FiberRef.currentContext || ref === FiberRef.currentRuntimeFlags) return false
     const callers = this.refs.locals.get(ref)
-    const { initial, join } = ref as unknown as Joining
+    const { initial, join } = ref as unknown as RefInternals
     if (stack === callers) return false
     const [author, value] = stack[0]
     if (author === this.fiber.id() || value === attemptScheduler) return false
