@@ -38,12 +38,14 @@ type FiberClass = new (
 ) => Internals
 
 /** What FiberRefs have beyond their public type. */
-interface Forking {
+export interface RefInternals {
+  readonly initial: unknown
   readonly fork: unknown
   readonly patch: (patch: unknown) => (value: unknown) => unknown
+  readonly join: (parent: unknown, child: unknown) => unknown
 }
 
-const forkOf = (ref: FiberRef.FiberRef<any>): unknown => (ref as unknown as Forking).fork
+const forkOf = (ref: FiberRef.FiberRef<any>): unknown => (ref as unknown as RefInternals).fork
 
 /** With these a child starts with the very value of its parent; they are not even applied. */
 const forksToItself: ReadonlySet<unknown> = new Set(
@@ -97,7 +99,7 @@ const forkedBy = (parents: Locals, child: FiberId.Runtime): Locals | undefined =
   for (const [ref, stack] of parents) {
     if (forksToItself.has(forkOf(ref))) continue
     const value = stack[0][1]
-    const forked = (ref as unknown as Forking).patch(forkOf(ref))(value)
+    const forked = (ref as unknown as RefInternals).patch(forkOf(ref))(value)
     if (Equal.equals(forked, value)) continue
     locals ??= new Map(parents)
     locals.set(ref, [[child, forked], ...stack])

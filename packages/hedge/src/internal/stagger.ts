@@ -1,6 +1,6 @@
 import { type Effect, type Exit, type Fiber, ScheduleDecision, ScheduleIntervals } from "effect"
 import type { Call } from "./call.js"
-import { longestTimer, loopMeter } from "./runtime.js"
+import { longestTimer, loopMeter } from "./loop.js"
 import { asking, staggerOf } from "./schedule.js"
 import type { Waiter } from "./waiters.js"
 
