@@ -27,6 +27,12 @@ export const splitValues = (declared: Declared, words: ReadonlyArray<string>): R
 /** An option as its command declares it, by its name without the dashes. */
 export type Declared = Readonly<Record<string, Options.Options<unknown>>>
 
+/** The name under which an option is typed that a program calls `likeThis`. */
+export const typedAs = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+export const declare = (options: Declared): Declared =>
+  Object.fromEntries(Object.entries(options).map(([key, option]) => [typedAs(key), option]))
+
 /** For which the parser writes a script that completes words. */
 export const shells = ["sh", "bash", "fish", "zsh"]
 

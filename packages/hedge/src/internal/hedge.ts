@@ -12,21 +12,13 @@ import type { Task } from "./task.js"
 type AnyEffect = Effect.Effect<unknown, unknown, never>
 type Input = Parameters<typeof fromInput>[0]
 
-/** Starts the call and waits until it has settled. It lets go of the call at once: what waits may be kept long after. */
-const settlementOf = (call: Call): Effect.Effect<void> => {
-  let toStart: Call | undefined = call
-  return Effect.async<void>((resume) => {
-    const starting = toStart
-    toStart = undefined
-    starting?.start(resume)
-  })
-}
-
 const run = (policyOf: (context: Context.Context<never>) => EnginePolicy, task: Task): AnyEffect =>
   Effect.withFiberRuntime((caller, status) => {
     const host = new Host(caller, status.runtimeFlags)
     const call = new Call(host, policyOf(host.context), task)
-    const wait = settlementOf(call)
+    const wait = Effect.async<void>((resume) => {
+      call.start(resume)
+    })
     const onSuccess = () => take(call)
     if (!host.interruptible) return Effect.flatMap(wait, onSuccess)
     return guardedWait(wait, { onSuccess, onFailure: (cause) => abandon(call, cause) })

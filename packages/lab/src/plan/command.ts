@@ -1,6 +1,7 @@
 /** `hedge-lab plan`: what hedging would do for the latencies in a file. */
 import { Args, Command, HelpDoc, Options } from "@effect/cli"
 import { Console, Effect, Option } from "effect"
+import { declare } from "../words.js"
 import * as PlanOptions from "./options.js"
 import { PlanError } from "./planError.js"
 import { read } from "./read.js"
@@ -58,12 +59,7 @@ const options = {
 }
 
 /** The options by the names under which they are typed. */
-export const declared = Object.fromEntries(
-  Object.entries(options).map(([key, option]) => [
-    key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-    option
-  ])
-)
+export const declared = declare(options)
 
 const file = Args.text({ name: "file" }).pipe(
   Args.withDescription("The record, gzipped or not; - for standard input."),

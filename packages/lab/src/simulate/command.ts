@@ -1,6 +1,7 @@
 /** `hedge-lab simulate`: what hedging does to servers with queues, on a simulated clock. */
 import { Command, HelpDoc, Options } from "@effect/cli"
 import { Console, Data, Effect } from "effect"
+import { declare } from "../words.js"
 import * as Experiment from "./experiment.js"
 import * as SimulateOptions from "./options.js"
 import * as Report from "./report.js"
@@ -73,12 +74,7 @@ const options = {
 }
 
 /** The options by the names under which they are typed. */
-export const declared = Object.fromEntries(
-  Object.entries(options).map(([key, option]) => [
-    key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-    option
-  ])
-)
+export const declared = declare(options)
 
 export const command = Command.make("simulate", options, ({ json, suite, ...raw }) =>
   Effect.gen(function* () {

@@ -12,6 +12,7 @@ import {
   refuse,
   wholeNumber
 } from "../optionValues.js"
+import { typedAs } from "../words.js"
 import {
   type Balancer,
   type Cancellation,
@@ -96,11 +97,7 @@ export const suiteSeed = ({ seed: typedSeed, utilisation, ...others }: Raw): Par
   Either.gen(function* () {
     const why = "not with --suite, which says itself what it simulates"
     for (const [key, typed] of Object.entries(others)) {
-      yield* refuse(
-        key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-        typed,
-        why
-      )
+      yield* refuse(typedAs(key), typed, why)
     }
     yield* refuse("utilisation", Option.fromNullable(utilisation[0]), why)
     return yield* seed(typedSeed)

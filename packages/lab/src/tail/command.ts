@@ -1,6 +1,7 @@
 /** `hedge-lab tail`: what hedging does to the tail of a real server. */
 import { Command, HelpDoc, Options } from "@effect/cli"
 import { Console, Effect } from "effect"
+import { declare } from "../words.js"
 import * as Experiment from "./experiment.js"
 import { forecast } from "./forecast.js"
 import * as Json from "./json.js"
@@ -84,12 +85,7 @@ const options = {
 }
 
 /** The options by the names under which they are typed. */
-export const declared = Object.fromEntries(
-  Object.entries(options).map(([key, option]) => [
-    key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-    option
-  ])
-)
+export const declared = declare(options)
 
 export const command = Command.make("tail", options, ({ json, ...raw }) =>
   Effect.gen(function* () {
