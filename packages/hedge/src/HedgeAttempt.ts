@@ -13,7 +13,8 @@
  *   })
  * )
  */
-import type { Duration, Effect, Option } from "effect"
+import type { Context, Duration, Effect, Option } from "effect"
+import type { HedgeTargets } from "./HedgePolicy.js"
 import * as internal from "./internal/attempt.js"
 
 /** One execution of a call. Index 0 is the primary; 1, 2, … are hedges. */
@@ -24,7 +25,15 @@ export interface HedgeAttempt {
   readonly callId: string
   /** The time left until the call's deadline, by the `Clock`; none if the call has no deadline. Never negative. */
   readonly timeLeft: Effect.Effect<Option.Option<Duration.Duration>>
+  /**
+   * Where the call's next attempts may go. The attempts of a call share it, and whoever sends them may set it: a client that keeps its
+   * connections, a load balancer. `HedgePolicy.Targets` in the caller's context goes before it. Default: undefined, anywhere.
+   */
+  targets: HedgeTargets | undefined
 }
 
 /** The attempt inside which the calling effect runs, if it runs inside one. */
 export const current: Effect.Effect<Option.Option<HedgeAttempt>> = internal.current
+
+/** The attempt of {@link current}, for those who have read the context already; undefined outside of attempts. */
+export const fromContext: (context: Context.Context<never>) => HedgeAttempt | undefined = internal.fromContext

@@ -387,7 +387,7 @@ export const unsafeBegin: (policy: HedgePolicy<never, never, unknown, unknown>, 
 export interface HedgeTargets {
   /**
    * Of the targets that a hedge could go to now, the least number of calls that this process has in flight at one; undefined if there is no such
-   * target. Asked right before the throttle.
+   * target; `Infinity` if there is one of which nothing is known. Asked right before the throttle.
    */
   readonly leastInFlight: (state: HedgeState) => number | undefined
 }

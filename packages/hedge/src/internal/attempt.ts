@@ -3,6 +3,7 @@ import type { AttemptReport } from "../Hedge.js"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import type { InterruptReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
+import type { HedgeTargets } from "../HedgePolicy.js"
 import { nowMillis } from "./runtime.js"
 
 /** The attempt around an effect, found in its context. */
@@ -14,12 +15,17 @@ export const current: Effect.Effect<Option.Option<HedgeAttempt>> = Effect.map(En
   Option.fromNullable(attempt)
 )
 
+export const fromContext = (context: Context.Context<never>): HedgeAttempt | undefined =>
+  Context.get(context, EnclosingAttempt)
+
 let calls = 0
 let processId: string | undefined
 
 /** What an attempt knows of its call; it must not keep the call itself alive. */
 export class CallIdentity {
   private id: string | undefined = undefined
+  /** Where the call's next attempts may go, if an attempt has said so. */
+  targets: HedgeTargets | undefined = undefined
 
   constructor(
     readonly clock: Clock.Clock,
@@ -64,6 +70,14 @@ export class Attempt implements HedgeAttempt {
 
   get callId(): string {
     return this.identity.callId
+  }
+
+  get targets(): HedgeTargets | undefined {
+    return this.identity.targets
+  }
+
+  set targets(targets: HedgeTargets | undefined) {
+    this.identity.targets = targets
   }
 
   get timeLeft(): Effect.Effect<Option.Option<Duration.Duration>> {

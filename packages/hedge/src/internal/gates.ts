@@ -19,7 +19,7 @@ const leastTimeLeft = ({ learners, policy }: Call): number =>
 
 /** Whether there is somewhere else to send it: whoever knows the targets says so, and without them nobody knows of an idle one. */
 const hasTarget = (call: Call, now: number): boolean => {
-  const targets = Context.get(call.host.context, Targets)
+  const targets = Context.get(call.host.context, Targets) ?? call.identity.targets
   return targets === undefined
     ? call.policy.target === "any"
     : isTarget(call.policy, targets.leastInFlight(call.stateOf(now)))

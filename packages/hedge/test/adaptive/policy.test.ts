@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Exit, Fiber, Layer, Option, Schedule, TestClock } from "effect"
 import {
   Hedge,
+  HedgeEvent,
   HedgeOutcome,
   HedgePolicy,
   HedgeSchedule,
@@ -331,6 +332,33 @@ describe("the gates", () => {
       const any = refusals(yield* taughtPolicy({ target: "any" }))
       expect(yield* Effect.provideService(any, HedgePolicy.Targets, busy)).toStrictEqual([])
     })
+  )
+
+  it.effect(
+    "what an attempt says of its siblings' targets holds, unless the caller's context knows better",
+    () =>
+      Effect.gen(function* () {
+        const reasons: Array<string> = []
+        const listener: HedgeEvent.Listener = {
+          onEvent: (event) => {
+            if (event._tag === "HedgeSuppressed") reasons.push(event.reason)
+          }
+        }
+        const nowhere = Hedge.hedgeWith(
+          (attempt) =>
+            Effect.sync(() => {
+              attempt.targets ??= { leastInFlight: () => undefined }
+            }).pipe(Effect.zipRight(Effect.sleep("10 millis"))),
+          { schedule: HedgeSchedule.parallel, throttle: HedgeThrottle.unlimited }
+        )
+        const call = nowhere.pipe(Effect.provide(HedgeEvent.layer(listener)))
+        const run = (effect: Effect.Effect<void>) =>
+          Effect.zipRight(Effect.fork(effect), TestClock.adjust("10 millis"))
+        yield* run(call)
+        expect(reasons).toStrictEqual(["NoDistinctTarget"])
+        yield* run(Effect.provideService(call, HedgePolicy.Targets, { leastInFlight: () => Infinity }))
+        expect(reasons).toStrictEqual(["NoDistinctTarget"])
+      })
   )
 
   const sureOfP90 = (rest: { readonly deadline: number; readonly minTimeLeft?: number }) =>

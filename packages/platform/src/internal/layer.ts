@@ -32,9 +32,9 @@ const asClientError =
           cause: error
         })
 
-/** The throttle and the listeners that the layer was given, for calls whose callers bring none of their own. */
+/** The throttle, the listeners and the targets that the layer was given, for calls whose callers bring none of their own. */
 const brought = (context: Context.Context<never>): Context.Context<never> | undefined => {
-  const own = Context.pick(HedgeThrottle.Default, HedgeEvent.Listeners)(context)
+  const own = Context.pick(HedgeThrottle.Default, HedgeEvent.Listeners, HedgePolicy.Targets)(context)
   return own.unsafeMap.size === 0 ? undefined : (own as Context.Context<never>)
 }
 

@@ -39,6 +39,9 @@ const defaultPolicy = (context: Context.Context<never>): AnyPolicy =>
 
 const inScope = (context: Context.Context<never>): boolean => context.unsafeMap.has(Scope.Scope.key)
 
+/** A hedge that goes to a replica has somewhere to go, whatever the primary's upstream says of its own connections. */
+const anywhere: HedgePolicy.HedgeTargets = { leastInFlight: () => Infinity }
+
 /**
  * The call that a request becomes. What the client below does with a request before it is sent (its base URL, its token, its cookies) has been
  * done once; sending is done once for each attempt, on a copy of the request.
@@ -49,6 +52,7 @@ export const callsOf = (
 ): ((request: Request) => Effect.Effect<Response, unknown>) => {
   const { eligible, copyFor, stamped } = copies(options)
   const policyOf = policiesOf(options)
+  const targets = options.replicas === undefined ? undefined : anywhere
 
   const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> => {
     const sent = postprocess(Effect.succeed(copy))
@@ -59,6 +63,7 @@ export const callsOf = (
     Effect.contextWithEffect((context: Context.Context<never>) => {
       const policy = policyOf(options.policy ?? defaultPolicy(context), context, request, eligible(request))
       const attempt = (attempt: HedgeAttempt.HedgeAttempt) => {
+        attempt.targets ??= targets
         const copy = copyFor(request, attempt)
         return stamped === undefined
           ? send(copy, context)
