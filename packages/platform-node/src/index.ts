@@ -1,1 +1,1 @@
-export {}
+export * as NodeHedgeClient from "./NodeHedgeClient.js"
