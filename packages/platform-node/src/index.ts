@@ -1,1 +1,2 @@
+export * as LaneEvent from "./LaneEvent.js"
 export * as NodeHedgeClient from "./NodeHedgeClient.js"

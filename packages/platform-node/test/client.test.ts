@@ -12,6 +12,6 @@ describe("a lane client", () => {
       const get = Effect.flatMap(client.get(server.url), (response) => response.text)
       for (let i = 0; i < 3; i++) expect(yield* get).toBe("answer")
       expect(server.connections).toBe(1)
-    }).pipe(Effect.provide(NodeHedgeClient.layer))
+    }).pipe(Effect.provide(NodeHedgeClient.layer()))
   )
 })

@@ -20,9 +20,13 @@ export class CallLanes implements HedgePolicy.HedgeTargets {
   add(transfer: Transfer): void {
     const { transfers } = this
     // of the requests that an attempt makes one after another the last counts
-    const before = transfers.findIndex((other) => other.attempt === transfer.attempt && other.settled)
-    if (before < 0) transfers.push(transfer)
-    else transfers[before] = transfer
+    for (let i = 0; i < transfers.length; i++) {
+      const other = transfers[i]!
+      if (other.attempt !== transfer.attempt || !other.settled) continue
+      transfers[i] = transfer
+      return
+    }
+    transfers.push(transfer)
   }
 
   /** Whether another attempt of the call has taken the lane. */

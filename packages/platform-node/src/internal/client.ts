@@ -4,74 +4,89 @@ import {
   type HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
-import { Cause, Effect, type Fiber, FiberRef, type RuntimeFlags } from "effect"
+import { Cause, Context, Effect, type Fiber, FiberRef, type RuntimeFlags } from "effect"
+import { globalValue } from "effect/GlobalValue"
 import { HedgeAttempt } from "effect-hedge"
+import { type Encoded, encode, plainBody } from "./body.js"
 import { CallLanes } from "./callLanes.js"
-import { LaneGroup } from "./group.js"
 import { guarded } from "./interruption.js"
+import { asksForStream, type Lanes } from "./lanes.js"
 import { LaneResponse } from "./response.js"
+import { traced } from "./trace.js"
 import { Transfer } from "./transfer.js"
-import { resolve } from "./upstream.js"
-import { targetOf } from "./url.js"
+import { type Target, targetOf } from "./url.js"
 
 type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
-type Answer = Effect.Effect<Response, HttpClientError.HttpClientError>
-type Caller = Fiber.RuntimeFiber<Response, HttpClientError.HttpClientError>
+type ClientError = HttpClientError.HttpClientError
+type Answer = Effect.Effect<LaneResponse, ClientError>
+export type Caller = Fiber.RuntimeFiber<Response, ClientError>
 
 const interrupted = new Error("the request was interrupted")
+const scopeClosed = new Error("the scope of the request was closed")
 
-export class Lanes {
-  private readonly groups = new Map<string, LaneGroup>()
+/** Whether what is sent inside are long streams. */
+export class LongStreams extends Context.Reference<LongStreams>()("@effect-hedge/platform-node/LongStreams", {
+  defaultValue: () => false
+}) {}
 
-  groupOf(origin: string): LaneGroup {
-    let group = this.groups.get(origin)
-    if (group === undefined) {
-      group = new LaneGroup(resolve(origin))
-      this.groups.set(origin, group)
-    }
-    return group
-  }
+/** Where `HttpClient.withScope` notes the controller of a request. */
+const scopedRequests = globalValue(
+  "@effect/platform/HttpClient/scopedRequests",
+  () => new WeakMap<Request, AbortController>()
+)
 
-  close(): void {
-    for (const group of this.groups.values()) group.close(new Error("the client was closed"))
-  }
+/** What undici says of a request that it cannot put into words. */
+const unsendable = new Set([
+  "UND_ERR_INVALID_ARG",
+  "UND_ERR_NOT_SUPPORTED",
+  "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH"
+])
+
+const requestError = (request: Request, cause: Error, sent: boolean): HttpClientError.RequestError => {
+  const isEncode = !sent && unsendable.has((cause as NodeJS.ErrnoException).code ?? "")
+  return new HttpClientError.RequestError({ request, reason: isEncode ? "Encode" : "Transport", cause })
 }
 
-const send = (lanes: Lanes, request: Request, fiber: Caller, flags: RuntimeFlags.RuntimeFlags): Answer => {
-  const target = targetOf(request)
-  if (target instanceof Error)
-    return Effect.fail(new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause: target }))
-  const group = lanes.groupOf(target.origin)
-  const attempt = HedgeAttempt.fromContext(fiber.currentContext)
-  const call = attempt === undefined ? undefined : CallLanes.of(attempt)
-  let transfer: Transfer
-  const head = Effect.async<Response, HttpClientError.HttpClientError>((resume) => {
-    transfer = new Transfer(
-      {
-        method: request.method,
-        path: target.path,
-        authority: group.upstream.authority,
-        scheme: group.upstream.secure ? "https" : "http",
-        headers: request.headers,
-        body: request.body._tag === "Uint8Array" ? request.body.body : undefined
-      },
-      group,
-      call,
-      attempt?.index,
-      {
-        onHead: () => resume(Effect.succeed(new LaneResponse(request, transfer))),
-        onFailed: (cause) =>
-          resume(Effect.fail(new HttpClientError.RequestError({ request, reason: "Transport", cause })))
-      }
-    )
+/** Sends a request and waits for the head of its answer. */
+const send = (
+  lanes: Lanes,
+  request: Request,
+  { origin, path }: Target,
+  { body, headers }: Encoded,
+  fiber: Caller,
+  flags: RuntimeFlags.RuntimeFlags
+): Answer => {
+  const context = fiber.currentContext
+  const group = lanes.groupOf(origin, asksForStream(request) || Context.get(context, LongStreams))
+  const hedge = HedgeAttempt.fromContext(context)
+  const call = hedge === undefined ? undefined : CallLanes.of(hedge)
+  let onHead: () => void
+  const { host = group.upstream.authority, ...others } = headers
+  const transfer = new Transfer(
+    group,
+    request.method,
+    path,
+    host,
+    headers.host === undefined ? headers : others,
+    body,
+    hedge,
+    call,
+    () => onHead()
+  )
+  const head = Effect.async<void>((resume) => {
+    onHead = () => resume(Effect.void)
     call?.add(transfer)
     group.start(transfer)
   })
+  abortWithScope(request, transfer)
   return guarded(head, flags, {
-    onSuccess: (response) => {
+    onSuccess: () => {
+      const { failure } = transfer
+      if (transfer.firstByteAt === 0) return Effect.fail(requestError(request, failure!, transfer.sentAt > 0))
+      // nobody will take the answer
       if (!Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))) transfer.cancel(interrupted)
-      return Effect.succeed(response)
+      return Effect.succeed(new LaneResponse(request, transfer))
     },
     onFailure: (cause) => {
       transfer.cancel(interrupted)
@@ -80,11 +95,42 @@ const send = (lanes: Lanes, request: Request, fiber: Caller, flags: RuntimeFlags
   })
 }
 
+const abortWithScope = (request: Request, transfer: Transfer): void => {
+  const signal = scopedRequests.get(request)?.signal
+  if (signal === undefined) return
+  const abort = (): void => transfer.cancel(scopeClosed)
+  if (signal.aborted) abort()
+  else signal.addEventListener("abort", abort, { once: true })
+}
+
+const execute = (
+  lanes: Lanes,
+  request: Request,
+  fiber: Caller,
+  flags: RuntimeFlags.RuntimeFlags
+): Effect.Effect<Response, ClientError> => {
+  const target = targetOf(request)
+  if (target instanceof Error) {
+    return Effect.fail(new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause: target }))
+  }
+  const sendOnce = (request: Request): Answer => {
+    const plain = plainBody(request.body)
+    return plain === undefined
+      ? Effect.flatMap(encode(request), (encoded) => send(lanes, request, target, encoded, fiber, flags))
+      : send(lanes, request, target, { body: plain.body, headers: request.headers }, fiber, flags)
+  }
+  const isTraced =
+    fiber.getFiberRef(FiberRef.currentTracerEnabled) &&
+    !fiber.getFiberRef(HttpClient.currentTracerDisabledWhen)(request)
+  return isTraced ? traced(request, target, fiber, sendOnce) : sendOnce(request)
+}
+
+/** The client of some lanes. */
 export const make = (lanes: Lanes): HttpClient.HttpClient =>
-  HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
+  HttpClient.makeWith<never, never, ClientError, never>(
     Effect.flatMap((request) =>
-      Effect.withFiberRuntime<Response, HttpClientError.HttpClientError>((fiber, { runtimeFlags }) =>
-        send(lanes, request, fiber, runtimeFlags)
+      Effect.withFiberRuntime<Response, ClientError>((fiber, { runtimeFlags }) =>
+        execute(lanes, request, fiber, runtimeFlags)
       )
     ),
     Effect.succeed

@@ -3,20 +3,14 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { performance } from "node:perf_hooks"
 import { connect as connectTls, type TLSSocket } from "node:tls"
+import type { ConnectPhases } from "../LaneEvent.js"
 import type { Protocol } from "./lane.js"
 import type { ResolvedUpstream } from "./upstream.js"
-
-/** How long the steps of opening a connection took, in milliseconds; undefined for those that were not needed. */
-export interface ConnectTimes {
-  readonly dns: number | undefined
-  readonly tcp: number
-  readonly tls: number | undefined
-}
 
 export interface Connected {
   readonly socket: Socket
   readonly protocol: Protocol
-  readonly times: ConnectTimes
+  readonly phases: ConnectPhases
 }
 
 /** A connection that is being opened. */
@@ -87,7 +81,7 @@ export class Connector {
       onConnected({
         socket,
         protocol,
-        times: {
+        phases: {
           dns: isIP(address) === 0 ? resolvedAt! - start : undefined,
           tcp: connectedAt - resolvedAt!,
           tls: secure ? now - connectedAt : undefined

@@ -7,27 +7,31 @@ import {
   HttpIncomingMessage,
   UrlParams
 } from "@effect/platform"
-import { Cause, Chunk, Context, Effect, Inspectable, Option, Stream } from "effect"
+import { Chunk, Context, Effect, Inspectable, Option, Stream } from "effect"
 import { guarded } from "./interruption.js"
-import type { Transfer } from "./transfer.js"
+import { mostUnread, type Transfer } from "./transfer.js"
 
 type Read<A> = Effect.Effect<A, HttpClientError.ResponseError>
 
-const cancelled = new Error("the response was given up")
+const givenUp = new Error("the reading of the response was given up")
+
+/** Transfers that still have a body to come are given up when nobody can read it any more. */
+const abandoned = new FinalizationRegistry<Transfer>((transfer) => transfer.cancel(givenUp))
 
 /** What a user gets: a view of a transfer whose headers have come. */
 export class LaneResponse extends Inspectable.Class implements HttpClientResponse.HttpClientResponse {
   readonly [HttpIncomingMessage.TypeId]: HttpIncomingMessage.TypeId = HttpIncomingMessage.TypeId
   readonly [HttpClientResponse.TypeId]: HttpClientResponse.TypeId = HttpClientResponse.TypeId
-  private wholeBody: Buffer | undefined = undefined
+  private whole: Buffer | undefined = undefined
   private knownHeaders: Headers.Headers | undefined = undefined
   private knownCookies: Cookies.Cookies | undefined = undefined
 
   constructor(
     readonly request: HttpClientRequest.HttpClientRequest,
-    private readonly transfer: Transfer
+    readonly transfer: Transfer
   ) {
     super()
+    if (!transfer.settled) abandoned.register(this, transfer)
   }
 
   get status(): number {
@@ -35,12 +39,12 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
   }
 
   get headers(): Headers.Headers {
-    this.knownHeaders ??= Headers.fromInput(this.transfer.responseHeaders as Headers.Input)
+    this.knownHeaders ??= Headers.fromInput(this.transfer.answerHeaders as Headers.Input)
     return this.knownHeaders
   }
 
   get cookies(): Cookies.Cookies {
-    this.knownCookies ??= Cookies.fromSetCookie(this.transfer.responseHeaders["set-cookie"] ?? [])
+    this.knownCookies ??= Cookies.fromSetCookie(this.transfer.answerHeaders["set-cookie"] ?? [])
     return this.knownCookies
   }
 
@@ -65,21 +69,19 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
   }
 
   get formData(): Read<FormData> {
-    return Effect.flatMap(this.bytes, (bytes) =>
-      Effect.tryPromise({
-        try: () =>
-          new Response(bytes as Uint8Array<ArrayBuffer>, {
-            headers: { "content-type": this.headers["content-type"] ?? "" }
-          }).formData(),
+    return Effect.flatMap(this.bytes, (bytes) => {
+      const headers = { "content-type": this.headers["content-type"] ?? "" }
+      return Effect.tryPromise({
+        try: () => new Response(bytes as Uint8Array<ArrayBuffer>, { headers }).formData(),
         catch: (cause) => this.error(cause)
       })
-    )
+    })
   }
 
   get stream(): Stream.Stream<Uint8Array, HttpClientError.ResponseError> {
     return Stream.ensuring(
       Stream.repeatEffectChunkOption(this.more),
-      Effect.sync(() => this.transfer.cancel(cancelled))
+      Effect.sync(() => this.transfer.cancel(givenUp))
     )
   }
 
@@ -96,67 +98,64 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
   /** The whole body; read once and kept. */
   private get bytes(): Read<Buffer> {
     return Effect.withFiberRuntime((fiber, { runtimeFlags }) => {
+      if (this.whole !== undefined) return Effect.succeed(this.whole)
       const { transfer } = this
-      if (this.wholeBody !== undefined) return Effect.succeed(this.wholeBody)
-      const limit = Option.match(Context.get(fiber.currentContext, HttpIncomingMessage.MaxBodySize), {
+      const most = Option.match(Context.get(fiber.currentContext, HttpIncomingMessage.MaxBodySize), {
         onNone: () => Infinity,
         onSome: Number
       })
-      if (!transfer.settled) {
-        return guarded(this.settled(limit), runtimeFlags, {
-          onSuccess: () => this.collect(limit),
-          onFailure: (cause) => {
-            transfer.cancel(cancelled)
-            return Effect.failCause(cause)
-          }
-        })
-      }
-      return this.collect(limit)
+      if (transfer.settled) return this.collect(most)
+      return guarded(this.wait(most), runtimeFlags, {
+        onSuccess: () => this.collect(most),
+        onFailure: (cause) => {
+          transfer.cancel(givenUp)
+          return Effect.failCause(cause)
+        }
+      })
     })
   }
 
-  /** Waits until the body has come, or more than is allowed of it. */
-  private settled(limit: number): Effect.Effect<void> {
+  /** Until the body has come, or more of it than is allowed. */
+  private wait(most: number): Effect.Effect<void> {
     const { transfer } = this
     return Effect.async<void>((resume) => {
-      transfer.attach(
-        {
-          onMore: () => {
-            if (transfer.settled || transfer.buffered > limit) resume(Effect.void)
-          }
-        },
-        Infinity
-      )
+      const look = (): void => {
+        if (transfer.settled || transfer.unread > most) resume(Effect.void)
+      }
+      transfer.attach(look, Infinity)
+      look()
     })
   }
 
-  private collect(limit: number): Read<Buffer> {
+  private collect(most: number): Read<Buffer> {
+    // another reader may have been quicker
+    if (this.whole !== undefined) return Effect.succeed(this.whole)
     const { transfer } = this
-    if (transfer.failure !== undefined) return Effect.fail(this.error(transfer.failure))
-    if (transfer.buffered > limit) {
-      transfer.cancel(cancelled)
-      return Effect.fail(this.error(new Error(`the body is longer than ${limit} bytes`)))
+    if (transfer.unread > most) {
+      transfer.cancel(givenUp)
+      return Effect.fail(this.error(new Error(`the body is longer than ${most} bytes`)))
     }
-    const chunks = transfer.takeChunks() as Array<Buffer>
-    this.wholeBody ??= chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
-    return Effect.succeed(this.wholeBody)
+    if (transfer.failure !== undefined) return Effect.fail(this.error(transfer.failure))
+    if (transfer.isTaken) return Effect.fail(this.error(new Error("the body has been read as a stream")))
+    const chunks = transfer.takeChunks() as ReadonlyArray<Buffer>
+    this.whole = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    return Effect.succeed(this.whole)
   }
 
-  /** What has come since, or fails with nothing at the end. */
+  /** What has come since; fails with nothing at the end. */
   private get more(): Effect.Effect<Chunk.Chunk<Uint8Array>, Option.Option<HttpClientError.ResponseError>> {
     const { transfer } = this
     return Effect.async((resume) => {
-      const onMore = (): void => {
-        if (transfer.buffered > 0) {
-          resume(Effect.succeed(Chunk.unsafeFromArray(transfer.takeChunks())))
-        } else if (transfer.failure !== undefined)
+      const look = (): void => {
+        if (transfer.unread > 0) resume(Effect.succeed(Chunk.unsafeFromArray(transfer.takeChunks())))
+        else if (transfer.failure !== undefined)
           resume(Effect.fail(Option.some(this.error(transfer.failure))))
         else if (transfer.ended) resume(Effect.fail(Option.none()))
         else return
-        transfer.attach(undefined, 65536)
+        transfer.attach(undefined, mostUnread)
       }
-      transfer.attach({ onMore }, 65536)
-      onMore()
+      transfer.attach(look, mostUnread)
+      look()
     })
   }
 
@@ -176,8 +175,6 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
 
 const decoder = new TextDecoder()
 
+/** A byte order mark is no part of the text. */
 const decode = (bytes: Buffer): string =>
-  // a byte order mark is not part of the text
-  bytes.length > 2 && bytes[0] === 0xef ? decoder.decode(bytes) : bytes.toString("utf8")
-
-void Cause
+  bytes.length > 2 && bytes[0] === 0xef ? decoder.decode(bytes) : bytes.toString()

@@ -1,94 +1,78 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { performance } from "node:perf_hooks"
-import type { Readable } from "node:stream"
+import { Readable } from "node:stream"
+import type { HedgeAttempt } from "effect-hedge"
+import type { RequestEnded } from "../LaneEvent.js"
 import type { CallLanes } from "./callLanes.js"
 import type { LaneGroup } from "./group.js"
 import type { Exchange, Lane, Sent } from "./lane.js"
+import type { Member } from "./member.js"
 
-/** Of a body that nobody reads this much is taken in; then its sender has to wait. */
-const mostUnread = 64 * 1024
+/** Of a body that nobody reads so many bytes are taken in; then its sender has to wait. */
+export const mostUnread = 64 * 1024
 
-/** What is sent, and where. */
-export interface Outgoing {
-  readonly method: string
-  readonly path: string
-  readonly authority: string
-  readonly scheme: "http" | "https"
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array | string | Readable | undefined
-}
+/** What is sent of a request besides its method and path. */
+export type SentBody = Uint8Array | string | Readable | undefined
 
-/** Who waits for the head of the answer, or for nothing. */
-export interface Waiter {
-  readonly onHead: () => void
-  readonly onFailed: (error: Error, sent: boolean) => void
-}
-
-/** One who reads the body. */
-export interface Reader {
-  /** There is more to take, or the end, or an error. */
-  readonly onMore: () => void
-}
+const noChunks: ReadonlyArray<Uint8Array> = []
 
 /** One request and its answer, from the queue to the last byte, over whatever lane it is given. */
 export class Transfer implements Exchange {
-  readonly method: string
-  readonly path: string
-  readonly authority: string
-  readonly scheme: "http" | "https"
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array | string | Readable | undefined
-
-  // performance.now() of each; 0 if it has not come
+  // performance.now() of what has happened; 0 of what has not
   readonly startedAt = performance.now()
   takenAt = 0
   sentAt = 0
   firstByteAt = 0
   endedAt = 0
-  lane: Lane | undefined = undefined
+  /** Its lane. */
+  member: Member | undefined = undefined
   /** Whether it is the first on its lane. */
   fresh = false
   /** Other requests on its lane when it was taken. */
   activeStreams = 0
+  /** Lanes that could not send it. */
+  refusals = 0
 
   status = 0
-  responseHeaders: IncomingHttpHeaders = {}
-  /** Why there is no more to come, besides the end. */
+  answerHeaders: IncomingHttpHeaders = {}
+  /** Why there is no more to come, if that is not the end. */
   failure: Error | undefined = undefined
   ended = false
 
   /** What has come of the body and has not been taken. */
-  private chunks: Array<Uint8Array> = []
-  private unread = 0
+  private chunks: Array<Uint8Array> | undefined = undefined
+  unread = 0
+  /** Whether some of it has been taken. */
+  isTaken = false
   private most = mostUnread
   private paused = false
-  private reader: Reader | undefined = undefined
+  private reader: (() => void) | undefined = undefined
   private sent: Sent | undefined = undefined
 
   constructor(
-    outgoing: Outgoing,
     readonly group: LaneGroup,
-    /** The lanes of its call, and which attempt it belongs to, if it is part of one. */
+    readonly method: string,
+    readonly path: string,
+    readonly authority: string,
+    readonly headers: Readonly<Record<string, string>>,
+    readonly body: SentBody,
+    /** The attempt that it is part of, if it is hedged, and the lanes of its call. */
+    readonly hedge: HedgeAttempt.HedgeAttempt | undefined,
     readonly call: CallLanes | undefined,
-    readonly attempt: number | undefined,
-    private readonly waiter: Waiter
-  ) {
-    this.method = outgoing.method
-    this.path = outgoing.path
-    this.authority = outgoing.authority
-    this.scheme = outgoing.scheme
-    this.headers = outgoing.headers
-    this.body = outgoing.body
+    /** Told once: the head of the answer has come, or it has failed before. */
+    private onHead: (() => void) | undefined
+  ) {}
+
+  get scheme(): "http" | "https" {
+    return this.group.upstream.secure ? "https" : "http"
   }
 
-  /** It is given to a lane. */
-  take(lane: Lane, fresh: boolean): void {
-    this.takenAt = performance.now()
-    this.lane = lane
-    this.fresh = fresh
-    this.activeStreams = lane.inFlight
-    const sent = lane.send(this)
-    if (!this.settled) this.sent = sent
+  get attempt(): number | undefined {
+    return this.hedge?.index
+  }
+
+  get lane(): Lane | undefined {
+    return this.member?.lane
   }
 
   /** Whether nothing more will come. */
@@ -96,38 +80,41 @@ export class Transfer implements Exchange {
     return this.ended || this.failure !== undefined
   }
 
+  /** A lane takes it. */
+  take(member: Member): void {
+    const { lane } = member
+    this.takenAt = performance.now()
+    this.member = member
+    this.fresh = member.requests === 1
+    this.activeStreams = lane.inFlight
+    const sent = lane.send(this)
+    if (!this.settled) this.sent = sent
+  }
+
   /** Nobody wants it any more. */
   cancel(error: Error): void {
     if (this.settled) return
+    const { sent } = this
     this.failure = error
-    this.chunks = []
-    if (this.lane === undefined) this.group.withdraw(this)
-    else this.sent?.cancel()
-    this.finish()
-    this.reader?.onMore()
+    if (this.member === undefined) this.group.withdraw(this)
+    this.settle("Cancelled")
+    sent?.cancel()
   }
 
   // --- its body ------------------------------------------------------------------------------------------------------
 
-  /** Only one reads at a time, and is told of what comes. `most` bytes are taken in before they are taken out. */
-  attach(reader: Reader | undefined, most: number): void {
+  /** One at a time is told that there is more to take, or the end, or an error; of what is not taken, `most` bytes are let in. */
+  attach(reader: (() => void) | undefined, most: number): void {
     this.reader = reader
     this.most = most
     this.resumeIfRoom()
   }
 
-  get isRead(): boolean {
-    return this.reader !== undefined
-  }
-
-  get buffered(): number {
-    return this.unread
-  }
-
   /** All that has come and has not been taken. */
-  takeChunks(): Array<Uint8Array> {
-    const { chunks } = this
-    this.chunks = []
+  takeChunks(): ReadonlyArray<Uint8Array> {
+    const { chunks = noChunks } = this
+    this.chunks = undefined
+    this.isTaken ||= this.unread > 0
     this.unread = 0
     this.resumeIfRoom()
     return chunks
@@ -139,7 +126,7 @@ export class Transfer implements Exchange {
     this.sent?.resume()
   }
 
-  // --- what the lane tells -------------------------------------------------------------------------------------------
+  // --- what its lane tells ---------------------------------------------------------------------------------------------
 
   onSent(): void {
     this.sentAt = performance.now()
@@ -148,37 +135,57 @@ export class Transfer implements Exchange {
   onHeaders(status: number, headers: IncomingHttpHeaders): void {
     this.firstByteAt = performance.now()
     this.status = status
-    this.responseHeaders = headers
-    this.waiter.onHead()
+    this.answerHeaders = headers
+    this.tellHead()
   }
 
   onData(chunk: Uint8Array): boolean {
-    this.chunks.push(chunk)
+    if (this.chunks === undefined) this.chunks = listOf(chunk)
+    else this.chunks.push(chunk)
     this.unread += chunk.length
-    this.reader?.onMore()
     this.paused = this.unread >= this.most
+    this.reader?.()
     return !this.paused
   }
 
   onEnd(): void {
     this.ended = true
-    this.finish()
-    this.reader?.onMore()
+    this.settle("Completed")
   }
 
   onRefused(error: Error): void {
-    this.onError(error)
+    if (this.settled) return
+    this.refusals++
+    this.member = undefined
+    this.sent = undefined
+    this.takenAt = 0
+    this.sentAt = 0
+    this.group.restart(this, error)
   }
 
   onError(error: Error): void {
+    if (this.settled) return
     this.failure = error
-    this.finish()
-    if (this.firstByteAt === 0) this.waiter.onFailed(error, this.sentAt !== 0)
-    else this.reader?.onMore()
+    this.settle("Failed")
   }
 
-  private finish(): void {
+  private tellHead(): void {
+    const { onHead } = this
+    this.onHead = undefined
+    onHead?.()
+  }
+
+  private settle(outcome: RequestEnded["outcome"]): void {
+    const { body, group, reader } = this
     this.endedAt = performance.now()
     this.sent = undefined
+    if (!this.ended) this.chunks = undefined
+    if (body instanceof Readable && !body.destroyed) body.destroy()
+    group.reporter?.requestEnded(this, outcome)
+    if (this.firstByteAt === 0) this.tellHead()
+    reader?.()
   }
 }
+
+/** An array without an allocation site: those of literals that outlive the first collections are born old, and keep what they hold. */
+const listOf = <A>(...elements: Array<A>): Array<A> => elements

@@ -2,15 +2,13 @@ import type { IncomingHttpHeaders } from "node:http"
 import type { Socket } from "node:net"
 import { Client, type Dispatcher, errors, util } from "undici"
 import type { Exchange, Lane, LaneOwner, Sent } from "./lane.js"
+import { nextLaneId } from "./laneId.js"
 
 /** The rest of a cancelled response that is read to keep the connection, in bytes. */
 const mostDrained = 64 * 1024
 /** How long it may take: where the server has said how much is to come, and where it has not. */
 const longestKnownDrain = 1000
 const longestUnknownDrain = 100
-
-let lastId = 0
-export const nextLaneId = (): number => ++lastId
 
 export interface Http1Settings {
   readonly authority: string
