@@ -18,9 +18,17 @@ const get = (client: Client, url: string): Effect.Effect<string, HttpClientError
 
 /** So many requests, and so many of them at once. */
 export const load = (client: Client, url: string): Effect.Effect<void> =>
-  Effect.forEach(Array.from({ length: requests }), () => get(client, url), {
-    concurrency: atOnce,
-    discard: true
+  Effect.suspend(() => {
+    let left = requests
+    const worker = Effect.whileLoop({
+      while: () => left-- > 0,
+      body: () => get(client, url),
+      step: () => {}
+    })
+    return Effect.all(
+      Array.from({ length: atOnce }, () => worker),
+      { concurrency: "unbounded", discard: true }
+    )
   }).pipe(Effect.orDie)
 
 /** A real loopback server, which runs in a process of its own: only the client's CPU counts. */
