@@ -5,6 +5,7 @@ import { Console, Effect } from "effect"
 const examples: Record<string, () => Promise<{ readonly main: Effect.Effect<unknown, unknown> }>> = {
   anyEffect: () => import("./anyEffect.js"),
   cursor: () => import("./cursor.js"),
+  httpApi: () => import("./httpApi.js"),
   httpClient: () => import("./httpClient.js"),
   idempotentPost: () => import("./idempotentPost.js"),
   replicas: () => import("./replicas.js"),

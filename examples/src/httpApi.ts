@@ -1,0 +1,148 @@
+/**
+ * An HttpApiClient, hedged in two ways: one endpoint, whose effect is hedged where it is used; and every endpoint that may be sent twice, through
+ * the client below. Either way the errors that the API declares keep their types.
+ */
+import { createServer } from "node:http"
+import {
+  HttpApi,
+  HttpApiBuilder,
+  HttpApiClient,
+  HttpApiEndpoint,
+  HttpApiGroup,
+  HttpApiSchema,
+  HttpClientError,
+  HttpServer
+} from "@effect/platform"
+import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
+import { HttpHedge } from "@effect-hedge/platform"
+import { Cause, Context, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Hedge, HedgeOutcome, HedgePolicy, HedgeSchedule } from "effect-hedge"
+
+// the API
+
+export class NoSuchItem extends Schema.TaggedError<NoSuchItem>()(
+  "NoSuchItem",
+  { id: Schema.Number },
+  HttpApiSchema.annotations({ status: 404 })
+) {}
+
+const path = Schema.Struct({ id: Schema.NumberFromString })
+
+const Shop = HttpApi.make("shop").add(
+  HttpApiGroup.make("items")
+    .add(
+      HttpApiEndpoint.get("price", "/items/:id/price")
+        .setPath(path)
+        .addSuccess(Schema.Number)
+        .addError(NoSuchItem)
+    )
+    .add(HttpApiEndpoint.get("stock", "/items/:id/stock").setPath(path).addSuccess(Schema.Number))
+    .add(HttpApiEndpoint.post("order", "/items/:id/orders").setPath(path).addSuccess(Schema.String))
+)
+
+// its clients
+
+/** What the API declares is an answer, errors included: no copy would have a better one. The rest is judged as HTTP is. */
+export const classify = (exit: Exit.Exit<unknown, unknown>): HedgeOutcome.HedgeOutcome => {
+  if (Exit.isSuccess(exit)) return HedgeOutcome.win
+  const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
+  return HttpClientError.isHttpClientError(error)
+    ? HttpHedge.fromExit(Exit.failCause(exit.cause))
+    : HedgeOutcome.fatal()
+}
+
+const pricePolicy = HedgePolicy.make({
+  name: "price",
+  schedule: HedgeSchedule.fixed("40 millis"),
+  deadline: "5 seconds",
+  classify
+})
+
+/**
+ * One endpoint: an attempt is the whole of it, reading and decoding of the body included, and nothing but the caller says that it may be sent
+ * twice. The other endpoints are as they were.
+ */
+export const withHedgedPrice = (baseUrl: string, policy: typeof pricePolicy = pricePolicy) =>
+  Effect.map(HttpApiClient.make(Shop, { baseUrl }), ({ items }) => ({
+    ...items,
+    price: (id: number) => items.price({ path: { id } }).pipe(Hedge.hedge(policy))
+  }))
+
+/**
+ * Every endpoint: requests are hedged, so `order`, a POST without an idempotency key, is sent once; an answer wins with its headers, and its
+ * body is read and decoded once. A policy without a deadline adds no error; one with a deadline goes with `makeWith`, which has room for
+ * `HedgeError`.
+ */
+const hedgedClient = (baseUrl: string) =>
+  HttpApiClient.make(Shop, {
+    baseUrl,
+    transformClient: HttpHedge.withHedge({
+      policy: HedgePolicy.make({ name: "shop", schedule: HedgeSchedule.fixed("40 millis") })
+    })
+  })
+
+// its server
+
+/** Counts the requests to each endpoint. The first one is late, by more than a hedge would wait, or has no answer at all. */
+class Visits extends Context.Tag("app/Visits")<
+  Visits,
+  { readonly visit: (endpoint: string) => Effect.Effect<void>; readonly counts: Record<string, number> }
+>() {
+  static readonly layer = (silent: ReadonlyArray<string>) =>
+    Layer.sync(Visits, () => {
+      const counts: Record<string, number> = {}
+      const visit = (endpoint: string) =>
+        Effect.suspend(() => {
+          counts[endpoint] = (counts[endpoint] ?? 0) + 1
+          if (counts[endpoint] > 1) return Effect.void
+          return silent.includes(endpoint) ? Effect.never : Effect.sleep("100 millis")
+        })
+      return { counts, visit }
+    })
+}
+
+const Handlers = HttpApiBuilder.group(Shop, "items", (handlers) =>
+  Effect.gen(function* () {
+    const { visit } = yield* Visits
+    return handlers
+      .handle("price", ({ path }) =>
+        path.id === 1 ? Effect.as(visit("price"), 42) : Effect.zipRight(visit("unknown"), new NoSuchItem(path))
+      )
+      .handle("stock", () => Effect.as(visit("stock"), 7))
+      .handle("order", () => Effect.as(visit("order"), "ordered"))
+  })
+)
+
+const ShopServer = HttpApiBuilder.serve().pipe(
+  Layer.provide(HttpApiBuilder.api(Shop)),
+  Layer.provide(Handlers),
+  Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 }))
+)
+
+/** Runs a program against a server of its own, some of whose endpoints leave their first request without an answer. */
+export const visiting = <A, E, R>(
+  silent: ReadonlyArray<string>,
+  program: (baseUrl: string) => Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function* () {
+    const result = yield* HttpServer.addressFormattedWith(program)
+    return { result, requests: { ...(yield* Visits).counts } }
+  }).pipe(Effect.provide(Layer.provideMerge(ShopServer, Visits.layer(silent))))
+
+const one = { path: { id: 1 } }
+
+export const main = Effect.gen(function* () {
+  const endpoint = yield* visiting(["price"], (baseUrl) =>
+    Effect.gen(function* () {
+      const items = yield* withHedgedPrice(baseUrl)
+      return [yield* items.price(1), yield* items.stock(one), yield* items.order(one)]
+    })
+  )
+  const client = yield* visiting(["price", "stock"], (baseUrl) =>
+    Effect.gen(function* () {
+      const { items } = yield* hedgedClient(baseUrl)
+      return [yield* items.price(one), yield* items.stock(one), yield* items.order(one)]
+    })
+  )
+  return { endpoint, client }
+}).pipe(Effect.provide(NodeHttpClient.layerUndici))

@@ -1,0 +1,45 @@
+import { NodeHttpClient } from "@effect/platform-node"
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { HedgePolicy, HedgeSchedule } from "effect-hedge"
+import { classify, main, visiting, withHedgedPrice } from "../src/httpApi.js"
+
+it.live("one endpoint is hedged and the others are not; a whole client is, but for writes", () =>
+  Effect.gen(function* () {
+    const result = [42, 7, "ordered"]
+    expect(yield* main).toEqual({
+      endpoint: { result, requests: { price: 2, stock: 1, order: 1 } },
+      client: { result, requests: { price: 2, stock: 2, order: 1 } }
+    })
+  })
+)
+
+it.live("an error that the API declares is an answer: it keeps its type, and no copy is sent for it", () =>
+  Effect.gen(function* () {
+    const policy = HedgePolicy.make({ schedule: HedgeSchedule.onFailure, deadline: "5 seconds", classify })
+    const { result, requests } = yield* visiting([], (baseUrl) =>
+      Effect.gen(function* () {
+        const items = yield* withHedgedPrice(baseUrl, policy)
+        return yield* Effect.catchTag(items.price(2), "NoSuchItem", ({ id }) => Effect.succeed(id))
+      })
+    )
+    expect({ result, requests }).toEqual({ result: 2, requests: { unknown: 1 } })
+  }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+)
+
+it.live("an error of the connection is none: a copy is sent at once", () =>
+  Effect.gen(function* () {
+    const attempts: Array<number> = []
+    const policy = HedgePolicy.make({
+      schedule: HedgeSchedule.onFailure,
+      deadline: "5 seconds",
+      classify: (exit, { index }) => {
+        attempts.push(index)
+        return classify(exit)
+      }
+    })
+    const items = yield* withHedgedPrice("http://127.0.0.1:1", policy)
+    expect(yield* Effect.flip(items.price(1))).toMatchObject({ _tag: "RequestError", reason: "Transport" })
+    expect(attempts).toEqual([0, 1])
+  }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+)
