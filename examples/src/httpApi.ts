@@ -2,7 +2,6 @@
  * An HttpApiClient, hedged in two ways: one endpoint, whose effect is hedged where it is used; and every endpoint that may be sent twice, through
  * the client below. Either way the errors that the API declares keep their types.
  */
-import { createServer } from "node:http"
 import {
   HttpApi,
   HttpApiBuilder,
@@ -13,10 +12,11 @@ import {
   HttpClientError,
   HttpServer
 } from "@effect/platform"
-import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
+import { NodeHttpClient } from "@effect/platform-node"
 import { HttpHedge } from "@effect-hedge/platform"
-import { Cause, Context, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Cause, Effect, Exit, Layer, Option, Schema } from "effect"
 import { Hedge, HedgeOutcome, HedgePolicy, HedgeSchedule } from "effect-hedge"
+import { Loopback, Visits } from "./loopback.js"
 
 // the API
 
@@ -83,30 +83,14 @@ const hedgedClient = (baseUrl: string) =>
 
 // its server
 
-/** Counts the requests to each endpoint. The first one is late, by more than a hedge would wait, or has no answer at all. */
-class Visits extends Context.Tag("app/Visits")<
-  Visits,
-  { readonly visit: (endpoint: string) => Effect.Effect<void>; readonly counts: Record<string, number> }
->() {
-  static readonly layer = (silent: ReadonlyArray<string>) =>
-    Layer.sync(Visits, () => {
-      const counts: Record<string, number> = {}
-      const visit = (endpoint: string) =>
-        Effect.suspend(() => {
-          counts[endpoint] = (counts[endpoint] ?? 0) + 1
-          if (counts[endpoint] > 1) return Effect.void
-          return silent.includes(endpoint) ? Effect.never : Effect.sleep("100 millis")
-        })
-      return { counts, visit }
-    })
-}
-
 const Handlers = HttpApiBuilder.group(Shop, "items", (handlers) =>
   Effect.gen(function* () {
     const { visit } = yield* Visits
     return handlers
       .handle("price", ({ path }) =>
-        path.id === 1 ? Effect.as(visit("price"), 42) : Effect.zipRight(visit("unknown"), new NoSuchItem(path))
+        path.id === 1
+          ? Effect.as(visit("price"), 42)
+          : Effect.zipRight(visit("unknown"), new NoSuchItem(path))
       )
       .handle("stock", () => Effect.as(visit("stock"), 7))
       .handle("order", () => Effect.as(visit("order"), "ordered"))
@@ -116,7 +100,7 @@ const Handlers = HttpApiBuilder.group(Shop, "items", (handlers) =>
 const ShopServer = HttpApiBuilder.serve().pipe(
   Layer.provide(HttpApiBuilder.api(Shop)),
   Layer.provide(Handlers),
-  Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 }))
+  Layer.provideMerge(Loopback)
 )
 
 /** Runs a program against a server of its own, some of whose endpoints leave their first request without an answer. */
@@ -125,7 +109,9 @@ export const visiting = <A, E, R>(
   program: (baseUrl: string) => Effect.Effect<A, E, R>
 ) =>
   Effect.gen(function* () {
-    const result = yield* HttpServer.addressFormattedWith(program)
+    const result = yield* HttpServer.addressFormattedWith(program).pipe(
+      Effect.provide(NodeHttpClient.layerUndici)
+    )
     return { result, requests: { ...(yield* Visits).counts } }
   }).pipe(Effect.provide(Layer.provideMerge(ShopServer, Visits.layer(silent))))
 
@@ -145,4 +131,4 @@ export const main = Effect.gen(function* () {
     })
   )
   return { endpoint, client }
-}).pipe(Effect.provide(NodeHttpClient.layerUndici))
+})

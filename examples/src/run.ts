@@ -10,6 +10,7 @@ const examples: Record<string, () => Promise<{ readonly main: Effect.Effect<unkn
   idempotentPost: () => import("./idempotentPost.js"),
   replicas: () => import("./replicas.js"),
   retry: () => import("./retry.js"),
+  rpc: () => import("./rpc.js"),
   severalPolicies: () => import("./severalPolicies.js"),
   sqlReplicas: () => import("./sqlReplicas.js"),
   telemetry: () => import("./telemetry.js")

@@ -1,8 +1,9 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Queue } from "effect"
 import { HedgePolicy, HedgeSchedule } from "effect-hedge"
 import { classify, main, visiting, withHedgedPrice } from "../src/httpApi.js"
+import { Visits } from "../src/loopback.js"
 
 it.live("one endpoint is hedged and the others are not; a whole client is, but for writes", () =>
   Effect.gen(function* () {
@@ -24,7 +25,7 @@ it.live("an error that the API declares is an answer: it keeps its type, and no 
       })
     )
     expect({ result, requests }).toEqual({ result: 2, requests: { unknown: 1 } })
-  }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  })
 )
 
 it.live("an error of the connection is none: a copy is sent at once", () =>
@@ -42,4 +43,17 @@ it.live("an error of the connection is none: a copy is sent at once", () =>
     expect(yield* Effect.flip(items.price(1))).toMatchObject({ _tag: "RequestError", reason: "Transport" })
     expect(attempts).toEqual([0, 1])
   }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+)
+
+it.live("the server is told that a loser is given up", () =>
+  Effect.gen(function* () {
+    const { result } = yield* visiting(["price"], (baseUrl) =>
+      Effect.gen(function* () {
+        const items = yield* withHedgedPrice(baseUrl)
+        yield* items.price(1)
+        return yield* Queue.take((yield* Visits).givenUp)
+      })
+    )
+    expect(result).toBe("price")
+  })
 )
