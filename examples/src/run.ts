@@ -12,6 +12,7 @@ const examples: Record<string, () => Promise<{ readonly main: Effect.Effect<unkn
   retry: () => import("./retry.js"),
   rpc: () => import("./rpc.js"),
   severalPolicies: () => import("./severalPolicies.js"),
+  sqlPools: () => import("./sqlPools.js"),
   sqlReplicas: () => import("./sqlReplicas.js"),
   telemetry: () => import("./telemetry.js")
 }
