@@ -4,6 +4,7 @@ import { Console, Effect } from "effect"
 
 const examples: Record<string, () => Promise<{ readonly main: Effect.Effect<unknown, unknown> }>> = {
   anyEffect: () => import("./anyEffect.js"),
+  completion: () => import("./completion.js"),
   cursor: () => import("./cursor.js"),
   httpApi: () => import("./httpApi.js"),
   httpClient: () => import("./httpClient.js"),
