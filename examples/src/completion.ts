@@ -14,7 +14,7 @@ export const policy = HedgePolicy.make({
   throttle: HedgeThrottle.loadBudget({ extraLoad: 0.05, burst: 10 })
 })
 
-const Tools = Toolkit.make(
+export const Tools = Toolkit.make(
   Tool.make("SendMail", { parameters: { to: Schema.String }, success: Schema.String })
 )
 
@@ -28,7 +28,7 @@ const answer = Effect.map(
  * With tools: inside a hedge, `generateText` would carry out the calls of each attempt that gets so far, since a tool that takes its time is
  * late, too. So the model only says what to call.
  */
-const remind = Effect.gen(function* () {
+export const remind = Effect.gen(function* () {
   const toolkit = yield* Tools
   const { toolCalls } = yield* LanguageModel.generateText({
     prompt: "Remind Ada of her tea.",
@@ -40,8 +40,12 @@ const remind = Effect.gen(function* () {
   )
 })
 
-/** What the example counts, and a mailer that takes longer than a hedge would wait. */
-export const makeWorld = () => {
+/**
+ * A model that gives some of its completions late, a mailer that takes longer than a hedge would wait, and how often they are asked.
+ *
+ * @param isLate whether a completion is late, by its number.
+ */
+export const makeWorld = (isLate: (completion: number) => boolean) => {
   const counts = { completions: 0, mails: 0 }
   const Mailer = Tools.toLayer({
     SendMail: ({ to }) =>
@@ -59,7 +63,6 @@ export const makeWorld = () => {
   const text: Response.PartEncoded = { type: "text", text: "Tea." }
   const call: Response.PartEncoded = { type: "tool-call", id: "1", name: "SendMail", params: { to: "Ada" } }
 
-  /** A provider that is late every other time. */
   const Model = Layer.effect(
     LanguageModel.LanguageModel,
     LanguageModel.make({
@@ -67,10 +70,7 @@ export const makeWorld = () => {
         Effect.suspend(() => {
           const parts = [tools.length > 0 ? call : text, finish]
           counts.completions += 1
-          return Effect.delay(
-            Effect.succeed(parts),
-            counts.completions % 2 === 1 ? "10 seconds" : "20 millis"
-          )
+          return Effect.delay(Effect.succeed(parts), isLate(counts.completions) ? "10 seconds" : "20 millis")
         }),
       streamText: () => Stream.empty
     })
@@ -79,7 +79,7 @@ export const makeWorld = () => {
 }
 
 export const main = Effect.suspend(() => {
-  const { counts, layer } = makeWorld()
+  const { counts, layer } = makeWorld((completion) => completion % 2 === 1)
   return Effect.gen(function* () {
     const text = yield* answer
     const reminders = yield* remind

@@ -1,6 +1,6 @@
 /**
- * An HttpApiClient, hedged in two ways: one endpoint, whose effect is hedged where it is used; and every endpoint that may be sent twice, through
- * the client below. Either way the errors that the API declares keep their types.
+ * An HttpApiClient, hedged in three ways: the effect of one endpoint; the requests of one endpoint; and those of every endpoint that may be sent
+ * twice. The errors that the API declares keep their types in each.
  */
 import {
   HttpApi,
@@ -9,6 +9,7 @@ import {
   HttpApiEndpoint,
   HttpApiGroup,
   HttpApiSchema,
+  HttpClient,
   HttpClientError,
   HttpServer
 } from "@effect/platform"
@@ -58,8 +59,16 @@ const pricePolicy = HedgePolicy.make({
   classify
 })
 
+const stockPolicy = HedgePolicy.make({
+  name: "stock",
+  schedule: HedgeSchedule.fixed("40 millis"),
+  deadline: "5 seconds"
+})
+
+const shopPolicy = HedgePolicy.make({ name: "shop", schedule: HedgeSchedule.fixed("40 millis") })
+
 /**
- * One endpoint: an attempt is the whole of it, reading and decoding of the body included, and nothing but the caller says that it may be sent
+ * One endpoint by its effect: an attempt is the whole of it, reading and decoding of the body included, and nothing but the caller says that it may be sent
  * twice. The other endpoints are as they were.
  */
 export const withHedgedPrice = (baseUrl: string, policy: typeof pricePolicy = pricePolicy) =>
@@ -69,17 +78,25 @@ export const withHedgedPrice = (baseUrl: string, policy: typeof pricePolicy = pr
   }))
 
 /**
- * Every endpoint: requests are hedged, so `order`, a POST without an idempotency key, is sent once; an answer wins with its headers, and its
- * body is read and decoded once. A policy without a deadline adds no error; one with a deadline goes with `makeWith`, which has room for
- * `HedgeError`.
+ * One endpoint by its requests: judged by their statuses, an answer wins with its headers, and the winner's body alone is read and decoded. A
+ * deadline adds `HedgeError` to the errors of the endpoint.
  */
-const hedgedClient = (baseUrl: string) =>
-  HttpApiClient.make(Shop, {
-    baseUrl,
-    transformClient: HttpHedge.withHedge({
-      policy: HedgePolicy.make({ name: "shop", schedule: HedgeSchedule.fixed("40 millis") })
+export const hedgedStock = (baseUrl: string) =>
+  Effect.flatMap(HttpClient.HttpClient, (client) =>
+    HttpApiClient.endpoint(Shop, {
+      baseUrl,
+      group: "items",
+      endpoint: "stock",
+      httpClient: client.pipe(HttpHedge.withHedge({ policy: stockPolicy }))
     })
-  })
+  )
+
+/**
+ * Every endpoint by its requests: `order`, a POST without an idempotency key, is sent once. `transformClient` has no room for another error, so
+ * the policy has no deadline; `HttpApiClient.makeWith` has, and `HttpHedge.layer` makes a `RequestError` of it.
+ */
+export const hedgedClient = (baseUrl: string) =>
+  HttpApiClient.make(Shop, { baseUrl, transformClient: HttpHedge.withHedge({ policy: shopPolicy }) })
 
 // its server
 
@@ -117,18 +134,23 @@ export const visiting = <A, E, R>(
 
 const one = { path: { id: 1 } }
 
-export const main = Effect.gen(function* () {
-  const endpoint = yield* visiting(["price"], (baseUrl) =>
+export const main = Effect.all({
+  byEffect: visiting(["price"], (baseUrl) =>
     Effect.gen(function* () {
       const items = yield* withHedgedPrice(baseUrl)
       return [yield* items.price(1), yield* items.stock(one), yield* items.order(one)]
     })
-  )
-  const client = yield* visiting(["price", "stock"], (baseUrl) =>
+  ),
+  byRequest: visiting(["stock"], (baseUrl) =>
+    Effect.gen(function* () {
+      const stock = yield* hedgedStock(baseUrl)
+      return yield* Effect.catchTag(stock(one), "HedgeError", () => Effect.succeed("not known in time"))
+    })
+  ),
+  everyEndpoint: visiting(["price", "stock"], (baseUrl) =>
     Effect.gen(function* () {
       const { items } = yield* hedgedClient(baseUrl)
       return [yield* items.price(one), yield* items.stock(one), yield* items.order(one)]
     })
   )
-  return { endpoint, client }
 })

@@ -2,15 +2,16 @@ import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Effect, Queue } from "effect"
 import { HedgePolicy, HedgeSchedule } from "effect-hedge"
-import { classify, main, visiting, withHedgedPrice } from "../src/httpApi.js"
+import { classify, hedgedClient, main, visiting, withHedgedPrice } from "../src/httpApi.js"
 import { Visits } from "../src/loopback.js"
 
 it.live("one endpoint is hedged and the others are not; a whole client is, but for writes", () =>
   Effect.gen(function* () {
     const result = [42, 7, "ordered"]
     expect(yield* main).toEqual({
-      endpoint: { result, requests: { price: 2, stock: 1, order: 1 } },
-      client: { result, requests: { price: 2, stock: 2, order: 1 } }
+      byEffect: { result, requests: { price: 2, stock: 1, order: 1 } },
+      byRequest: { result: 7, requests: { stock: 2 } },
+      everyEndpoint: { result, requests: { price: 2, stock: 2, order: 1 } }
     })
   })
 )
@@ -25,6 +26,19 @@ it.live("an error that the API declares is an answer: it keeps its type, and no 
       })
     )
     expect({ result, requests }).toEqual({ result: 2, requests: { unknown: 1 } })
+  })
+)
+
+it.live("where requests are hedged, it wins as any answer does, and keeps its type", () =>
+  Effect.gen(function* () {
+    const { result, requests } = yield* visiting(["unknown"], (baseUrl) =>
+      Effect.gen(function* () {
+        const { items } = yield* hedgedClient(baseUrl)
+        const price = items.price({ path: { id: 2 } })
+        return yield* Effect.catchTag(price, "NoSuchItem", ({ id }) => Effect.succeed(id))
+      })
+    )
+    expect({ result, requests }).toEqual({ result: 2, requests: { unknown: 2 } })
   })
 )
 
