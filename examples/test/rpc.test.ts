@@ -38,6 +38,23 @@ it.live(
     })
 )
 
+it.live("an error of the protocol is none: a copy is sent at once", () =>
+  Effect.gen(function* () {
+    const attempts: Array<number> = []
+    const policy = HedgePolicy.make({
+      schedule: HedgeSchedule.onFailure,
+      deadline: "5 seconds",
+      classify: (exit, { index }) => {
+        attempts.push(index)
+        return classify(exit)
+      }
+    })
+    const shop = yield* withHedgedProcedures(policy)
+    expect(yield* Effect.flip(shop.price(1))).toMatchObject({ _tag: "RpcClientError" })
+    expect(attempts).toEqual([0, 1])
+  }).pipe(Effect.scoped, Effect.provide(PlainProtocol("http://127.0.0.1:1/rpc")))
+)
+
 /** The endpoint whose handler was interrupted, once one was. */
 const givenUp = Effect.flatMap(Visits, (visits) => Queue.take(visits.givenUp))
 
