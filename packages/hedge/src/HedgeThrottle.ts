@@ -144,9 +144,12 @@ export const perUpstream: (make: () => HedgeThrottle) => (upstream: string) => H
  * The throttle of policies that name none: one per process, made by {@link makeDefault}. Replace it with
  * `Effect.provideService` or a `Layer`.
  */
-export class Default extends Context.Reference<Default>()("effect-hedge/HedgeThrottle/Default", {
-  defaultValue: () => internal.makeDefault()
-}) {}
+export class Default extends /*#__PURE__*/ Context.Reference<Default>()(
+  "effect-hedge/HedgeThrottle/Default",
+  {
+    defaultValue: () => internal.makeDefault()
+  }
+) {}
 
 /**
  * An effect that takes a token for something that is not a hedge, a retry for example, and yields whether there was one. Throws

@@ -7,12 +7,16 @@ import type { HedgeTargets } from "../HedgePolicy.js"
 import { nowMillis } from "./runtime.js"
 
 /** The attempt around an effect, found in its context. */
-export class EnclosingAttempt extends Context.Reference<EnclosingAttempt>()("effect-hedge/HedgeAttempt", {
-  defaultValue: (): Attempt | undefined => undefined
-}) {}
+export class EnclosingAttempt extends /*#__PURE__*/ Context.Reference<EnclosingAttempt>()(
+  "effect-hedge/HedgeAttempt",
+  {
+    defaultValue: (): Attempt | undefined => undefined
+  }
+) {}
 
-export const current: Effect.Effect<Option.Option<HedgeAttempt>> = Effect.map(EnclosingAttempt, (attempt) =>
-  Option.fromNullable(attempt)
+export const current: Effect.Effect<Option.Option<HedgeAttempt>> = /*#__PURE__*/ Effect.map(
+  EnclosingAttempt,
+  (attempt) => Option.fromNullable(attempt)
 )
 
 export const fromContext = (context: Context.Context<never>): HedgeAttempt | undefined =>

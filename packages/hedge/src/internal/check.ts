@@ -86,7 +86,7 @@ export const wholeNumber = (least: number, most = Number.MAX_SAFE_INTEGER): Shap
   )
 
 /** By the `Clock`, or as a simulation counts. */
-export const time = number(Number.isFinite, "a time in milliseconds")
+export const time = /*#__PURE__*/ number(Number.isFinite, "a time in milliseconds")
 
 const isNegative = (input: Duration.DurationInput): boolean => {
   if (typeof input === "number") return !(input >= 0)

@@ -55,9 +55,9 @@ export const fixed = (delay: Duration.DurationInput): HedgeSchedule => {
   return make(() => millis)
 }
 
-export const parallel: HedgeSchedule = fixed(Duration.zero)
+export const parallel: HedgeSchedule = /*#__PURE__*/ fixed(Duration.zero)
 
-export const onFailure: HedgeSchedule = fixed(Duration.infinity)
+export const onFailure: HedgeSchedule = /*#__PURE__*/ fixed(Duration.infinity)
 
 /** A schedule that goes by what its calls have taught it; one that nobody asks on behalf of a call waits for a failure. */
 export const learned = (learning: Learning): HedgeSchedule =>
