@@ -20,7 +20,8 @@
  *   Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis"), throttle })
  * )
  */
-import { Context, type Effect } from "effect"
+import type { Effect } from "effect"
+import * as Context from "effect/Context"
 import type { HedgeOutcome } from "./HedgeOutcome.js"
 import * as internal from "./internal/throttle.js"
 

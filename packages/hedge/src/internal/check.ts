@@ -1,4 +1,8 @@
-import { ConfigError, Duration, Effect, Either, Predicate } from "effect"
+import * as ConfigError from "effect/ConfigError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import { HedgePolicyError } from "./errors.js"
 
 export const refuse = (field: string, value: unknown, allowed: string): never => {

@@ -1,4 +1,5 @@
-import { Data, Duration } from "effect"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
 import type { AttemptReport } from "../Hedge.js"
 
 const render = (value: unknown): string => {

@@ -1,4 +1,6 @@
-import { Context, Effect, Scope } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Scope from "effect/Scope"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import type { DefaultPolicy, Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"

@@ -1,4 +1,5 @@
-import { Context, Tracer } from "effect"
+import * as Context from "effect/Context"
+import * as Tracer from "effect/Tracer"
 import type { Listener, SuppressionReason } from "../HedgeEvent.js"
 import type { HedgeTargets } from "../HedgePolicy.js"
 import { Default, type HedgeThrottle } from "../HedgeThrottle.js"
