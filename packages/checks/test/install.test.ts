@@ -5,7 +5,7 @@ import { build } from "esbuild"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { binaryOf, nodesFor } from "./support/nodes.js"
 import { manifestOf, type Packed, pack, published, root, specifiersOf } from "./support/packages.js"
-import { copyInto, install, remove, temporaryFolder } from "./support/project.js"
+import { asInWorkspace, copyInto, install, least, remove, temporaryFolder } from "./support/project.js"
 import { run } from "./support/shell.js"
 
 const consumer = fileURLToPath(new URL("../consumer", import.meta.url))
@@ -27,20 +27,18 @@ describe("the tarballs, installed into an empty project", { timeout: 120_000 }, 
   const project = temporaryFolder()
   let packages: ReadonlyArray<Packed>
 
-  const tsc = (resolution: string) =>
-    run(
-      process.execPath,
-      [join(root, "node_modules/typescript/bin/tsc"), "-p", `tsconfig.${resolution}.json`],
-      {
-        cwd: project
-      }
-    )
+  const libraries = () => packages.filter((one) => specifiersOf(one).length > 0)
+
+  const tsc = async (resolution: string) => {
+    const compiler = join(root, "node_modules/typescript/bin/tsc")
+    await run(process.execPath, [compiler, "-p", `tsconfig.${resolution}.json`], { cwd: project })
+  }
 
   beforeAll(async () => {
     packages = await pack(project, await published())
     copyInto(project, consumer, programs)
     writeFileSync(join(project, "imports.ts"), importsOf(packages.flatMap(specifiersOf)))
-    await install(project, packages)
+    await install(project, packages, asInWorkspace)
     await tsc("nodenext")
     await tsc("bundler")
     await build({
@@ -50,6 +48,10 @@ describe("the tarballs, installed into an empty project", { timeout: 120_000 }, 
       bundle: true,
       format: "esm",
       platform: "node",
+      // for what is CommonJS among the dependencies
+      banner: {
+        js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url)'
+      },
       logLevel: "silent"
     })
   }, 120_000)
@@ -57,10 +59,8 @@ describe("the tarballs, installed into an empty project", { timeout: 120_000 }, 
   afterAll(() => remove(project))
 
   it("have a program that uses each library", () => {
-    const libraries = packages.filter((one) => specifiersOf(one).length > 0)
-    expect(typed.toSorted()).toEqual(
-      libraries.map(({ name }) => name.replace("@effect-hedge/", "")).toSorted()
-    )
+    const names = libraries().map(({ name }) => name.replace("@effect-hedge/", ""))
+    expect(typed.toSorted()).toEqual(names.toSorted())
   })
 
   describe.each(nodes)("on Node %s", (version) => {
@@ -98,6 +98,18 @@ describe("the tarballs, installed into an empty project", { timeout: 120_000 }, 
       const plan = JSON.parse(await runs(bin, "plan", "latencies.txt", "--unit", "ms", "--json"))
       expect(plan).toMatchObject({ unhedged: { n: 2000, p50: 28, p99: 900 } })
     })
+  })
+
+  it("run with the least versions of what they need", async () => {
+    const old = temporaryFolder()
+    try {
+      await install(old, libraries(), least)
+      const compiled = typed.map((name) => `${name}.js`)
+      copyInto(old, join(project, "nodenext"), compiled)
+      for (const file of compiled) await run(process.execPath, [file], { cwd: old })
+    } finally {
+      remove(old)
+    }
   })
 
   it("bring a command that npx finds", async () => {

@@ -17,14 +17,15 @@ const sizeOf = async (program: string, external: Array<string> = []): Promise<nu
   return gzipSync(outputFiles[0]!.contents, { level: 9 }).length
 }
 
-/** Runs an effect of its caller's, hedged or not. */
 const plain = `
   import { Effect } from "effect"
   export const run = (effect) => Effect.runPromise(effect)`
+
+// by its path: of a module that an index exports as a namespace, this bundler takes all
 const hedged = `
   import { Effect } from "effect"
-  import { Hedge } from "effect-hedge"
-  export const run = (effect, schedule) => Effect.runPromise(Hedge.hedge(effect, { schedule }))`
+  import { hedge } from "effect-hedge/Hedge"
+  export const run = (effect, schedule) => Effect.runPromise(hedge(effect, { schedule }))`
 
 const most = 12_000
 

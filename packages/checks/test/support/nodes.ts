@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { type Manifest, root } from "./packages.js"
 import { run } from "./shell.js"
@@ -43,9 +43,11 @@ export const binaryOf = async (version: string): Promise<string> => {
     fresh
   ])
   await run("tar", ["-xzf", tarball.trim(), "package/bin/node"], { cwd: fresh })
+  rmSync(join(fresh, tarball.trim()))
   try {
     renameSync(fresh, folder)
   } catch (error) {
+    rmSync(fresh, { recursive: true })
     // another run was faster
     if (!existsSync(binary)) throw error
   }

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { manifestOf, type Packed, root } from "./packages.js"
@@ -8,31 +8,42 @@ export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), "effect-
 
 export const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true })
 
-/** What packages need that others publish, each in the version that the workspace has. */
-const neededBy = (packages: ReadonlyArray<Packed>): Record<string, string> => {
+/** What packages need that others publish, each with the range that they accept. */
+const neededBy = (packages: ReadonlyArray<Packed>): ReadonlyArray<readonly [name: string, range: string]> => {
   const own = new Set(packages.map(({ name }) => name))
-  const names = packages.flatMap(({ dependencies, peerDependencies }) =>
-    Object.keys({ ...dependencies, ...peerDependencies })
-  )
-  const foreign = names.filter((name) => !own.has(name))
-  return Object.fromEntries(
-    ["@types/node", ...foreign].map((name) => [name, manifestOf(join(root, "node_modules", name)).version])
-  )
+  return packages
+    .flatMap(({ dependencies, peerDependencies }) => Object.entries({ ...dependencies, ...peerDependencies }))
+    .filter(([name]) => !own.has(name))
+}
+
+/** The version that the workspace has, whatever has been released since. */
+export const asInWorkspace = (name: string): string => manifestOf(join(root, "node_modules", name)).version
+
+/** The least version that a package says it works with. */
+export const least = (name: string, range: string): string => {
+  const [, version] = /^\^(\d+\.\d+\.\d+)$/.exec(range) ?? []
+  if (version === undefined) throw new Error(`${name} is wanted as ${range}, which is not ^ and a version`)
+  return version
 }
 
 /** Installs the tarballs into a project that knows nothing of the workspace. */
-export const install = async (project: string, packages: ReadonlyArray<Packed>): Promise<void> => {
+export const install = async (
+  project: string,
+  packages: ReadonlyArray<Packed>,
+  versionOf: (name: string, range: string) => string
+): Promise<void> => {
+  const foreign = neededBy(packages).map(([name, range]) => [name, versionOf(name, range)])
   const tarballs = packages.map(({ name, tarball }) => [name, `file:${tarball}`])
-  const dependencies = { ...neededBy(packages), ...Object.fromEntries(tarballs) }
+  const dependencies = Object.fromEntries([...foreign, ...tarballs])
+  const devDependencies = { "@types/node": asInWorkspace("@types/node") }
   writeFileSync(
     join(project, "package.json"),
-    JSON.stringify({ name: "consumer", private: true, type: "module", dependencies })
+    JSON.stringify({ name: "consumer", private: true, type: "module", dependencies, devDependencies })
   )
   const quietly = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
   await run("npm", ["install", "--strict-peer-deps", ...quietly], { cwd: project })
 }
 
 export const copyInto = (project: string, from: string, names: ReadonlyArray<string>): void => {
-  mkdirSync(project, { recursive: true })
   for (const name of names) copyFileSync(join(from, name), join(project, name))
 }
