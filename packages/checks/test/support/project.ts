@@ -30,7 +30,8 @@ export const least = (name: string, range: string): string => {
 export const install = async (
   project: string,
   packages: ReadonlyArray<Packed>,
-  versionOf: (name: string, range: string) => string
+  versionOf: (name: string, range: string) => string,
+  flag = "--strict-peer-deps"
 ): Promise<void> => {
   const foreign = neededBy(packages).map(([name, range]) => [name, versionOf(name, range)])
   const tarballs = packages.map(({ name, tarball }) => [name, `file:${tarball}`])
@@ -41,7 +42,7 @@ export const install = async (
     JSON.stringify({ name: "consumer", private: true, type: "module", dependencies, devDependencies })
   )
   const quietly = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
-  await run("npm", ["install", "--strict-peer-deps", ...quietly], { cwd: project })
+  await run("npm", ["install", flag, ...quietly], { cwd: project })
 }
 
 export const copyInto = (project: string, from: string, names: ReadonlyArray<string>): void => {
