@@ -53,7 +53,7 @@ describe("the tarballs, installed into an empty project", { timeout: 120_000 }, 
       },
       logLevel: "silent"
     })
-  }, 120_000)
+  }, 300_000)
 
   afterAll(() => remove(project))
 
