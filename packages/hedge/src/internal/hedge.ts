@@ -1,10 +1,12 @@
-import { Context, Effect, Scope } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Scope from "effect/Scope"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
-import { DefaultPolicy, type Service } from "../HedgePolicy.js"
+import type { DefaultPolicy, Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"
 import { aFunction, check, effect } from "./check.js"
 import { abandon, take } from "./handover.js"
-import { checkPolicy, type EnginePolicy, fromInput } from "./policy.js"
+import { checkPolicy, defaultKey, type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
 import { Hedging } from "./surroundings.js"
 import type { Task } from "./task.js"
@@ -70,13 +72,17 @@ const combinator = (toTask: (subject: never) => Task) => {
   }
 }
 
-export const hedge = combinator((effect: AnyEffect) => ({ attempt: same(checkEffect(effect)) })) as never
+export const hedge = /*#__PURE__*/ combinator((effect: AnyEffect) => ({
+  attempt: same(checkEffect(effect))
+})) as never
 
-export const hedgeWith = combinator((f: (attempt: HedgeAttempt) => AnyEffect) => ({
+export const hedgeWith = /*#__PURE__*/ combinator((f: (attempt: HedgeAttempt) => AnyEffect) => ({
   attempt: attemptsOf(checkAttempts(f))
 })) as never
 
-export const hedgeScoped = combinator((effect: AnyEffect) => scopedTask(checkEffect(effect))) as never
+export const hedgeScoped = /*#__PURE__*/ combinator((effect: AnyEffect) =>
+  scopedTask(checkEffect(effect))
+) as never
 
 const withTag =
   (tag: Context.Tag<never, Service>) =>
@@ -85,11 +91,14 @@ const withTag =
       attempt: same(checkEffect(effect))
     })
 
+/** The same tag as `HedgePolicy.DefaultPolicy`, which brings its layers along, and with them all that learns. */
+const defaultTag = /*#__PURE__*/ Context.GenericTag<DefaultPolicy, Service>(defaultKey)
+
 // a second argument that is no tag is the index that a callback of `map` or `forEach` is given
 export const withPolicy = ((effectOrTag: unknown, tag?: unknown) =>
   Context.isTag(effectOrTag)
     ? withTag(effectOrTag as never)
-    : withTag((Context.isTag(tag) ? tag : DefaultPolicy) as never)(effectOrTag as AnyEffect)) as never
+    : withTag((Context.isTag(tag) ? tag : defaultTag) as never)(effectOrTag as AnyEffect)) as never
 
 export const withoutHedging = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.provideService(checkEffect(self), Hedging, false)

@@ -1,4 +1,6 @@
-import { Cause, Duration, Exit } from "effect"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Exit from "effect/Exit"
 import type { HedgeOutcome, Pushback } from "../HedgeOutcome.js"
 import { decode } from "./check.js"
 

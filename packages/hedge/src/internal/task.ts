@@ -1,4 +1,5 @@
-import { type Context, Effect, type Exit } from "effect"
+import type { Context, Exit } from "effect"
+import * as Effect from "effect/Effect"
 import type { Attempt } from "./attempt.js"
 import type { EnginePolicy } from "./policy.js"
 
