@@ -84,6 +84,8 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     this.inFlight = 1
     this.written = false
     this.answered = false
+    // undici ends the connection after it
+    if (exchange.method === "HEAD") this.state = "draining"
     this.socket.ref()
     const { request } = this
     request.method = exchange.method as Dispatcher.HttpMethod
