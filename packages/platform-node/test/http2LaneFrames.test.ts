@@ -339,7 +339,7 @@ describe("a cancelled request", () => {
   })
 
   it("which the server's limit has kept back is never sent", async () => {
-    const { lane, owner, peer, send } = await bothEnds({ settings: { [Setting.MaxConcurrentStreams]: 2 } })
+    const { lane, peer, send } = await bothEnds({ settings: { [Setting.MaxConcurrentStreams]: 2 } })
     await peer.handled()
     send()
     await peer.opened(1)
