@@ -467,24 +467,17 @@ describe("when the ration of resets is spent", () => {
 })
 
 describe("PINGs", () => {
-  it("are sent while requests are in flight, and say the round trip", async () => {
-    const { lane, peer, send } = await bothEnds({}, { pingInterval: 5, pingTimeout: 5 })
+  it("are sent while requests come and go, and say the round trip", async () => {
+    const { lane, peer, send } = await bothEnds({}, { pingInterval: 5 })
     expect(lane.roundTrip).toBe(0)
-    send()
-    await peer.until((it) => it.frames(FrameType.Ping).length >= 3)
+    for (let i = 0; peer.frames(FrameType.Ping).length < 3; i++) {
+      const { exchange } = send()
+      await peer.opened(i + 1)
+      peer.answer(peer.streams[i]!)
+      await exchange.settled
+    }
+    await peer.handled()
     expect(lane.roundTrip).toBeGreaterThan(0)
-  })
-
-  it("the round trip is no less than how long one is out", async () => {
-    const { lane, peer, send } = await bothEnds({ answersPings: false })
-    send()
-    await peer.until((it) => it.unanswered.length === 1)
-    const before = lane.roundTrip
-    const other = send().exchange
-    await peer.opened(2)
-    peer.answer(3)
-    await other.settled
-    expect(lane.roundTrip).toBeGreaterThan(before)
   })
 
   it("unanswered for too long end the lane, with an error for what is in flight", async () => {
