@@ -213,6 +213,26 @@ describe("what becomes of a request when the server", () => {
     expect(body.destroyed).toBe(true)
   })
 
+  it.each([
+    ["in the middle of its answer", "more", "error"],
+    ["after its answer", "end", "end"]
+  ] as const)("stops an upload %s, without an error: the slot is free again", async (_, last, outcome) => {
+    const { lane, owner, peer, send } = await bothEnds({ opensWindows: false })
+    const { exchange, sent } = send({ method: "POST", body: Buffer.alloc(200_000) })
+    exchange.hasRoom = false
+    await peer.until((it) => it.frames(FrameType.Data).length === 4)
+    peer.headers(1, [[":status", "200"]], "more")
+    peer.data(1, "a", "more")
+    await exchange.until((it) => it.text === "a")
+    peer.data(1, "b", last)
+    peer.reset(1, ErrorCode.None)
+    await peer.handled()
+    sent.resume()
+    await exchange.settled
+    expect([exchange.outcome, exchange.text]).toEqual([outcome, "ab"])
+    await owner.until(() => lane.inFlight === 0)
+  })
+
   it("resets an upload: an error, and nobody reads its body any more", async () => {
     const { peer, send } = await bothEnds()
     const body = new Readable({ read() {} })

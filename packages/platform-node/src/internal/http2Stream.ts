@@ -153,7 +153,9 @@ export class Http2Request implements Sent {
   }
 
   onEnd(): void {
-    if (!this.whole || this.settled) return
+    // closed by the server in the middle of the answer: Node would wait for the end of the upload before it says so
+    if (!this.whole) return void this.stream!.destroy()
+    if (this.settled) return
     this.settled = true
     this.host.onAnswered()
     this.exchange.onEnd()
@@ -205,7 +207,9 @@ export class Http2Request implements Sent {
   }
 
   private endUpload(): void {
-    if (!this.stream!.closed && !this.stream!.writableFinished) this.giveUp()
+    const stream = this.stream!
+    if (stream.closed) stream.destroy()
+    else if (!stream.writableFinished) this.giveUp()
   }
 
   /** Ends the stream, unless both ends have ended it by themselves. */
