@@ -1,11 +1,12 @@
 import type { HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "@effect/platform"
-import { Chunk, type Context, Effect, Scope, Stream } from "effect"
+import { Chunk, type Context, Effect, type Scope, Stream } from "effect"
 import { Hedge, type HedgeAttempt, type HedgePolicy, type LatencyEstimator } from "effect-hedge"
 import type { EventsOptions, EventsOptionsWithPolicy, ServerSentEvent } from "../HttpHedge.js"
 import { eventsOf } from "./eventParser.js"
 import { acceptingEvents, Held, held, heldUnlessEvents, release, type Stages, stagesOf } from "./http.js"
 import { keysOf, routeOf } from "./keys.js"
-import { type AnyEventsOptions, checkClient, checkOptions } from "./options.js"
+import { Opening, withOpening } from "./opening.js"
+import { type AnyEventsOptions, checkClient, checkEventsOptions } from "./options.js"
 import { forEvents, policiesOf } from "./policies.js"
 import { copies } from "./request.js"
 import { defaultPolicy } from "./withHedge.js"
@@ -22,7 +23,7 @@ export function events(
   options?: EventsOptions
 ): <E, R>(self: Client<E, R>) => Events<E | Hedge.HedgeError, R | HedgePolicy.DefaultPolicy>
 export function events(input: AnyEventsOptions = {}) {
-  const options = checkOptions(input)
+  const options = checkEventsOptions(input)
   return (self: Client<never, never>): Events<unknown, unknown> => {
     const stages = stagesOf<unknown, never>(checkClient(self))
     const callOf = eventCallsOf(stages, options)
@@ -37,67 +38,80 @@ export function events(input: AnyEventsOptions = {}) {
 /** The time to the first event is another thing to learn than the time to a whole answer. */
 const keyOfEvents = (request: Request): LatencyEstimator.Key => [routeOf(request), "events"]
 
+type AttemptStream = Stream.Stream<ServerSentEvent | Opening | Held, unknown>
+
 /** The hedged stream that a request becomes, whatever the client below does before it sends one being done. */
 const eventCallsOf = ({ postprocess }: Stages<unknown, never>, options: AnyEventsOptions) => {
   const { eligible, copyFor, stamped } = copies(options)
-  const policyOf = policiesOf(
-    (policy) => forEvents(policy, options),
-    keysOf({ key: options.key ?? keyOfEvents })
-  )
-  const attempt =
-    (request: Request) =>
-    (attempt: HedgeAttempt.HedgeAttempt): AttemptStream => {
+  const { decisive, key = keyOfEvents } = options
+  const policyOf = policiesOf((policy) => forEvents(policy, options), keysOf({ key }))
+
+  const send = (copy: Request) => answer(held(postprocess(Effect.succeed(copy))), decisive)
+
+  return (request: Request) => {
+    const attempt = (attempt: HedgeAttempt.HedgeAttempt): AttemptStream => {
       const copy = copyFor(request, attempt)
-      const sent = (copy: Request) => answer(held(postprocess(Effect.succeed(copy))))
       return Stream.unwrapScoped(
-        stamped === undefined ? sent(copy) : Effect.flatMap(stamped(copy, attempt), sent)
+        stamped === undefined ? send(copy) : Effect.flatMap(stamped(copy, attempt), send)
       )
     }
-  return (request: Request) =>
-    Stream.unwrap(
+    return Stream.unwrap(
       Effect.contextWith((context: Context.Context<never>) => {
         const policy = policyOf(options.policy ?? defaultPolicy(context), context, request, eligible(request))
-        return failIfHeld(Hedge.hedgeStreamWith(attempt(request), policy))
+        return asEvents(Hedge.hedgeStreamWith(attempt, policy))
       })
     )
+  }
 }
-
-type AttemptStream = Stream.Stream<ServerSentEvent | Held, unknown>
 
 /**
  * The events of a response, or the failure that it is. It is released with the scope unless its body has begun: that ends with the stream. A client
  * that hedges by itself does not do so here: this call hedges.
  */
 const answer = (
-  sent: Effect.Effect<Response | Held, unknown>
+  sent: Effect.Effect<Response | Held, unknown>,
+  decisive: AnyEventsOptions["decisive"]
 ): Effect.Effect<AttemptStream, unknown, Scope.Scope> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(restore(sent), (result) => {
-      const failure = result instanceof Held ? result : heldUnlessEvents(result)
-      const response = result instanceof Held ? result.error.response : result
       let begun = false
+      const onBegun = () => {
+        begun = true
+      }
+      const response = result instanceof Held ? result.error.response : result
       const releaseUnread = Effect.suspend(() => (begun ? Effect.void : release(response)))
-      const stream: AttemptStream =
-        failure === undefined
-          ? eventsOf(response, () => {
-              begun = true
-            })
-          : Stream.succeed(failure)
       return Effect.as(
-        Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, releaseUnread)),
-        stream
+        Effect.addFinalizer(() => releaseUnread),
+        streamOf(result, onBegun, decisive)
       )
     })
   ).pipe(Hedge.withoutHedging)
 
+const streamOf = (
+  result: Response | Held,
+  onBegun: () => void,
+  decisive: AnyEventsOptions["decisive"]
+): AttemptStream => {
+  const failure = result instanceof Held ? result : heldUnlessEvents(result)
+  if (failure !== undefined) return Stream.succeed(failure)
+  const events = eventsOf(result as Response, onBegun)
+  return decisive === undefined ? events : withOpening(events, decisive)
+}
+
 /** How long the body of a failure may take that is the result. */
 const bodyWithin = "1 second"
 
-/** The result, if it is a failure: with its body read, as long as it can be, for whoever looks into the error. */
-const failIfHeld = (stream: AttemptStream): Stream.Stream<ServerSentEvent, unknown> =>
+/** What the consumer gets: events, or the failure, with its body read as long as it can be, for whoever looks into the error. */
+const asEvents = (stream: AttemptStream): Stream.Stream<ServerSentEvent, unknown> =>
   Stream.mapChunksEffect(stream, (chunk) => {
     const first = Chunk.isEmpty(chunk) ? undefined : Chunk.unsafeHead(chunk)
-    if (!(first instanceof Held)) return Effect.succeed(chunk as Chunk.Chunk<ServerSentEvent>)
-    const { error } = first
-    return Effect.zipRight(Effect.ignore(Effect.timeout(error.response.text, bodyWithin)), Effect.fail(error))
+    if (first instanceof Held) {
+      const { error } = first
+      return Effect.zipRight(
+        Effect.ignore(Effect.timeout(error.response.text, bodyWithin)),
+        Effect.fail(error)
+      )
+    }
+    const events = first instanceof Opening ? Chunk.appendAll(first.events, Chunk.drop(chunk, 1)) : chunk
+    return Effect.succeed(events as Chunk.Chunk<ServerSentEvent>)
   })

@@ -72,6 +72,11 @@ const checks: { readonly [K in keyof Required<AnyOptions>]: Check } = {
 
 const checkFields = fieldsOf(checks, "")
 
+const checkEventFields = fieldsOf(
+  { ...checks, decisive: is(Predicate.isFunction, "a function from an event to true or false") },
+  ""
+)
+
 /** Two headers of one name would overwrite each other; and copies whose idempotency key differs are no copies. */
 const checkNames = ({
   headers = {},
@@ -87,8 +92,15 @@ const checkNames = ({
 }
 
 /** Refuses options that make no sense, and fields that do not exist. */
-export const checkOptions = <O extends AnyOptions | AnyEventsOptions>(options: O): O => {
+export const checkOptions = <O extends AnyOptions>(options: O): O => {
   checkFields(options, "options")
+  checkNames(options)
+  return options
+}
+
+/** The same of options for events. */
+export const checkEventsOptions = (options: AnyEventsOptions): AnyEventsOptions => {
+  checkEventFields(options, "options")
   checkNames(options)
   return options
 }

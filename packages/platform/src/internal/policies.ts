@@ -9,6 +9,7 @@ import {
 } from "effect-hedge"
 import type { ServerSentEvent } from "../HttpHedge.js"
 import { eventJudgement, Held, judgement, originOf, release } from "./http.js"
+import { Opening } from "./opening.js"
 import { type AnyEventsOptions, type AnyOptions, refuse } from "./options.js"
 import { originThrottle } from "./origins.js"
 import { keyedBy } from "./request.js"
@@ -70,17 +71,25 @@ export const forResponses = (policy: AnyPolicy, options: AnyOptions): HeldPolicy
 }
 
 /** The judgement of first events. Responses are released with the scopes of their attempts, so `onDiscard` is the policy's own affair. */
-export const forEvents = (policy: AnyPolicy, options: AnyEventsOptions): HeldPolicy<ServerSentEvent> => {
+export const forEvents = (policy: AnyPolicy, options: AnyEventsOptions): HeldPolicy<FirstEvent> => {
   const own = policy as HedgePolicy.HedgePolicy<ServerSentEvent, unknown, never, never>
   const classify = options.classify ?? own.classify ?? eventJudgement(keyedBy(options))
   const { onDiscard } = own
-  return HedgePolicy.modify(policy as HeldPolicy<ServerSentEvent>, {
-    classify: (exit: Exit.Exit<ServerSentEvent | Held, unknown>, attempt: HedgeAttempt.HedgeAttempt) =>
-      classify(unheldExit(exit), attempt),
-    onDiscard: (first: ServerSentEvent | Held) =>
-      first instanceof Held || onDiscard === undefined ? Effect.void : onDiscard(first)
+  return HedgePolicy.modify(policy as HeldPolicy<FirstEvent>, {
+    classify: (exit: Exit.Exit<FirstEvent | Held, unknown>, attempt: HedgeAttempt.HedgeAttempt) =>
+      classify(Exit.flatMap(unheldExit(exit), decisive), attempt),
+    onDiscard: (value: FirstEvent | Held) => {
+      const first = value instanceof Held ? undefined : decisive(value)
+      return onDiscard === undefined || first?._tag !== "Success" ? Effect.void : onDiscard(first.value)
+    }
   })
 }
+
+/** What a stream of events begins with. */
+type FirstEvent = ServerSentEvent | Opening
+
+const decisive = (first: FirstEvent): Exit.Exit<ServerSentEvent> =>
+  first instanceof Opening ? first.exit : Exit.succeed(first)
 
 /**
  * The policy that a request's call runs under: `adapt` makes one that judges what attempts end with. A policy that names no throttle, in a context

@@ -346,6 +346,43 @@ describe("what counts as an answer", () => {
     }).pipe(Effect.scoped, Effect.provide(undiciHttp1.layer))
   )
 
+  it.live("what does not decide is kept until something does, and then comes first", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(
+        roles(
+          (_request, response) => {
+            begin(response).write("data: role\n\ndata: role again\n\n")
+          },
+          (_request, response) => {
+            begin(response).write("data: role\n\n", () => response.end("data: token\n\ndata: role\n\n"))
+          }
+        )
+      )
+      const decisive = ({ data }: HttpHedge.ServerSentEvent) => !data.startsWith("role")
+      const open = yield* events(both, { decisive })
+      expect(yield* dataOf(open(get(server.url)))).toStrictEqual(["role", "token", "role"])
+    }).pipe(Effect.scoped, Effect.provide(undiciHttp1.layer))
+  )
+
+  it.live("a stream without a decisive event is no answer; if all are so, the primary's is the result", () =>
+    withServer(
+      (request, response) => sendAll(response, [isHedge(request) ? "role of a hedge" : "role", "role"]),
+      (url) =>
+        Effect.gen(function* () {
+          const seen: Array<string> = []
+          const open = yield* events(afterFailure, {
+            decisive: () => false,
+            classify: (exit) => {
+              seen.push(Exit.isFailure(exit) && Cause.isEmpty(exit.cause) ? "none" : "some")
+              return HedgeOutcome.nonFatal()
+            }
+          })
+          expect(yield* dataOf(open(get(url)))).toStrictEqual(["role", "role"])
+          expect(seen).toStrictEqual(["none", "none"])
+        })
+    )
+  )
+
   it.live("classify sees first events, and errors with their responses", () =>
     withServer(
       (request, response) => sendAll(response, [isHedge(request) ? "good" : "error", "more"]),
@@ -408,6 +445,8 @@ describe("policies of hedged events", () => {
 
   it("options that make no sense are refused", () => {
     expect(() => HttpHedge.events({ replicas: [] })).toThrow(HedgePolicy.HedgePolicyError)
+    expect(() => HttpHedge.events({ decisive: true as never })).toThrow(HedgePolicy.HedgePolicyError)
+    expect(() => HttpHedge.withHedge({ decisive: () => true } as never)).toThrow(HedgePolicy.HedgePolicyError)
     expect(() => HttpHedge.events({ retries: 3 } as never)).toThrow(HedgePolicy.HedgePolicyError)
     expect(() => HttpHedge.events()(42 as never)).toThrow(HedgePolicy.HedgePolicyError)
   })

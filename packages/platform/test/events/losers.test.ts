@@ -59,7 +59,7 @@ describe.each([undiciHttp1, undiciHttp2])(
       Effect.gen(function* () {
         const server = yield* serve(roles(primary, whole), protocol)
         yield* Effect.gen(function* () {
-          expect(yield* lose(server, 200)).toBe(200)
+          expect(yield* lose(server, 100)).toBe(100)
           expect(yield* inHand).toBe(0)
           expect(yield* lose(server, 1)).toBe(1)
         }).pipe(Effect.provide(layer))
