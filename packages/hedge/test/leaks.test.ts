@@ -2,7 +2,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it, vi } from "@effect/vitest"
-import { Effect, Exit, Fiber, FiberRef, Layer, ManagedRuntime, Schedule, Scope } from "effect"
+import { Chunk, Effect, Exit, Fiber, FiberRef, Layer, ManagedRuntime, Schedule, Scope, Stream } from "effect"
 import { Hedge, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { roots, settled } from "./support.js"
 
@@ -110,6 +110,24 @@ const calls: ReadonlyArray<
       )
     ),
     Layer.empty
+  ],
+  [
+    "whose streams a hedge won, to their end",
+    Stream.runDrain(
+      Hedge.hedgeStreamWith(
+        ({ index }) =>
+          index === 0 ? Stream.never : Stream.concat(Stream.fromEffect(immediate), Stream.make(2)),
+        { schedule: HedgeSchedule.parallel, throttle }
+      )
+    ),
+    Layer.empty
+  ],
+  [
+    "whose streams were given up after an element",
+    Stream.runHead(
+      Hedge.hedgeStream(Stream.repeatEffect(immediate), { schedule: HedgeSchedule.fixed("1 hour"), throttle })
+    ),
+    Layer.empty
   ]
 ]
 
@@ -168,6 +186,31 @@ describe("C22: 100,000 calls", () => {
   }, 120_000)
 })
 
+describe("a stream that is read", () => {
+  it("holds none of its chunks but the one that is asked for", async () => {
+    const chunks: Array<WeakRef<Chunk.Chunk<{ readonly n: number }>>> = []
+    const made = Effect.sync(() => {
+      const chunk = Chunk.makeBy(10, (n) => ({ n }))
+      chunks.push(new WeakRef(chunk))
+      return chunk
+    })
+    const stream = Stream.repeatEffectChunk(Effect.zipLeft(made, immediate))
+    const hedged = Hedge.hedgeStream(stream, { schedule: HedgeSchedule.fixed("1 hour"), throttle })
+    const alive = await Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const pull = yield* Stream.toPull(hedged)
+          for (let i = 0; i < 50; i++) yield* Effect.asVoid(pull)
+          yield* Effect.promise(heap)
+          return chunks.filter((chunk) => chunk.deref() !== undefined).length
+        })
+      )
+    )
+    expect(chunks).toHaveLength(50)
+    expect(alive).toBeLessThanOrEqual(2)
+  })
+})
+
 describe("C22: 1,000 calls in flight", () => {
   for (const [order, closeFirst] of [
     ["as the policy's layer closes", true],
@@ -218,7 +261,7 @@ describe("C22: 1,000 calls in flight", () => {
 
 describe("C22: the process exits by itself right after the last call", () => {
   const prelude = `
-    import { Effect, Exit, Layer, Schedule } from "effect"
+    import { Effect, Exit, Layer, Schedule, Stream } from "effect"
     import { Hedge, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
     const answer = Effect.async((resume) => { setImmediate(() => resume(Effect.succeed(1))) })
     const policy = { schedule: HedgeSchedule.fixed("1 hour"), deadline: "2 hours", attemptTimeout: "90 minutes" }
@@ -254,6 +297,15 @@ describe("C22: the process exits by itself right after the last call", () => {
     [
       "that ran under a policy's layer",
       "Hedge.withPolicy(answer).pipe(Effect.provide(HedgePolicy.layer(policy)))"
+    ],
+    [
+      "whose stream a hedge won from one that never begins",
+      `Stream.runDrain(
+        Hedge.hedgeStreamWith(({ index }) => (index === 0 ? Stream.never : Stream.fromEffect(answer)), {
+          ...policy,
+          schedule: HedgeSchedule.parallel
+        })
+      )`
     ],
     [
       "of a thousand at once",
