@@ -168,7 +168,9 @@ export const hedgeScoped: {
  * - `deadline` and `attemptTimeout` run until the first element, and a policy that learns learns the time to the first element. To bound the rest,
  *   use `Stream.timeoutFail` on the result.
  * - A loser is interrupted and its finalizers run at once; the winner's run when the result ends, fails, or is given up (`Stream.take`, an
- *   interruption). A `Scope` that the stream needs is one of each attempt's own, and closes with it.
+ *   interruption).
+ * - What a stream acquires in the `Scope` of its context up to the first element goes with its attempt: a loser's is released at once, the winner's
+ *   when the result ends. What it acquires later belongs to the consumer's scope, as without hedging.
  * - Nothing is pulled ahead: a loser never gets beyond the chunk that holds its first element, and the winner yields its next chunk when
  *   it is asked for it.
  * - A failure after the first element reaches the consumer as it is, and no hedge is sent: what has been consumed cannot be taken back.

@@ -110,9 +110,12 @@ const calls: ReadonlyArray<
       )
     ),
     Layer.empty
-  ],
+  ]
+]
+
+const streams: typeof calls = [
   [
-    "whose streams a hedge won, to their end",
+    "that a hedge won, and that were read to their end",
     Stream.runDrain(
       Hedge.hedgeStreamWith(
         ({ index }) =>
@@ -123,7 +126,7 @@ const calls: ReadonlyArray<
     Layer.empty
   ],
   [
-    "whose streams were given up after an element",
+    "that were given up after an element",
     Stream.runHead(
       Hedge.hedgeStream(Stream.repeatEffect(immediate), { schedule: HedgeSchedule.fixed("1 hour"), throttle })
     ),
@@ -144,26 +147,32 @@ const halves = async (
   return [await half(), await half()]
 }
 
+const leavesNothing = async (call: Effect.Effect<unknown, unknown>, count: number) => {
+  const before = left()
+  const lot = (size: number) =>
+    Effect.runPromise(
+      Effect.all(
+        Array.from({ length: size }, () => call),
+        { concurrency: "unbounded", discard: true }
+      )
+    )
+  // what the first calls of a process build up is not theirs
+  await lot(1000)
+  const [first, second] = await halves(lot, count)
+  expect(second / first).toBeLessThan(1.05)
+  expect(left()).toStrictEqual(before)
+}
+
 describe("C22: 100,000 calls", () => {
   const perKind = 100_000 / (calls.length + 1)
   const count = Math.ceil(perKind / 2000) * 2000
 
   for (const [name, call] of calls) {
-    it(`(${count} of them ${name}) leave fibers, timers and the heap where they were`, async () => {
-      const before = left()
-      const lot = (size: number) =>
-        Effect.runPromise(
-          Effect.all(
-            Array.from({ length: size }, () => call),
-            { concurrency: "unbounded", discard: true }
-          )
-        )
-      // what the first calls of a process build up is not theirs
-      await lot(1000)
-      const [first, second] = await halves(lot, count)
-      expect(second / first).toBeLessThan(1.05)
-      expect(left()).toStrictEqual(before)
-    }, 120_000)
+    it(
+      `(${count} of them ${name}) leave fibers, timers and the heap where they were`,
+      () => leavesNothing(call, count),
+      120_000
+    )
   }
 
   it(`(${count} of them under a policy's layer) leave fibers, timers and the heap where they were`, async () => {
@@ -184,6 +193,16 @@ describe("C22: 100,000 calls", () => {
     await Effect.runPromise(settled)
     expect(left()).toStrictEqual(before)
   }, 120_000)
+})
+
+describe("C22: 4,000 streams", () => {
+  for (const [name, stream] of streams) {
+    it(
+      `${name}, leave fibers, timers and the heap where they were`,
+      () => leavesNothing(stream, 4000),
+      120_000
+    )
+  }
 })
 
 describe("a stream that is read", () => {

@@ -5,7 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Predicate from "effect/Predicate"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import { scopedTask, type Task } from "./task.js"
@@ -72,8 +72,7 @@ const begin = (
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const graft = yield* nursery(scope)
-    // the scope is the stream's as long as it runs, whoever pulls
-    const pull: Pull = Scope.extend(yield* Channel.toPull(Stream.toChannel(f(attempt))), scope)
+    const pull = yield* Channel.toPull(Stream.toChannel(f(attempt)))
     return { chunk: yield* graft(firstOf(pull)), pull }
   }) as Effect.Effect<Begun, unknown>
 

@@ -508,38 +508,40 @@ describe("what an attempt's stream finds and leaves", () => {
       })
   )
 
-  it.effect("a Scope that it needs is its own: a loser's closes at once, the winner's with the stream", () =>
-    Effect.gen(function* () {
-      const log: Array<string> = []
-      const opened = (name: string) =>
-        Effect.acquireRelease(Effect.succeed(name), () => Effect.sync(() => log.push(`close ${name}`)))
-      const stream = ({ index }: HedgeAttempt.HedgeAttempt) =>
-        Stream.concat(
-          Stream.fromEffect(
-            Effect.zipLeft(opened(`first ${index}`), index === 0 ? Effect.never : Effect.void)
-          ),
-          Stream.fromEffect(opened(`second ${index}`))
-        )
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          yield* Stream.runForEach(Hedge.hedgeStreamWith(stream, ofAnything(2)), (name) =>
-            Effect.zipRight(
-              settled,
-              Effect.sync(() => log.push(name))
-            )
+  it.effect(
+    "what it acquires in a Scope first goes with its attempt, what it acquires later with the consumer's",
+    () =>
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const opened = (name: string) =>
+          Effect.acquireRelease(Effect.succeed(name), () => Effect.sync(() => log.push(`close ${name}`)))
+        const stream = ({ index }: HedgeAttempt.HedgeAttempt) =>
+          Stream.concat(
+            Stream.fromEffect(
+              Effect.zipLeft(opened(`first ${index}`), index === 0 ? Effect.never : Effect.void)
+            ),
+            Stream.fromEffect(opened(`second ${index}`))
           )
-          log.push("the consumer goes on")
-        })
-      )
-      expect(log).toStrictEqual([
-        "close first 0",
-        "first 1",
-        "second 1",
-        "close second 1",
-        "close first 1",
-        "the consumer goes on"
-      ])
-    })
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* Stream.runForEach(Hedge.hedgeStreamWith(stream, ofAnything(2)), (name) =>
+              Effect.zipRight(
+                settled,
+                Effect.sync(() => log.push(name))
+              )
+            )
+            log.push("the consumer goes on")
+          })
+        )
+        expect(log).toStrictEqual([
+          "close first 0",
+          "first 1",
+          "second 1",
+          "close first 1",
+          "the consumer goes on",
+          "close second 1"
+        ])
+      })
   )
 
   it.effect("a service that it needs is the consumer's", () =>
