@@ -9,7 +9,7 @@ import { Opening, withOpening } from "./opening.js"
 import { type AnyEventsOptions, checkClient, checkEventsOptions } from "./options.js"
 import { forEvents, policiesOf } from "./policies.js"
 import { copies } from "./request.js"
-import { defaultPolicy } from "./withHedge.js"
+import { defaultPolicy, targetsOf } from "./withHedge.js"
 
 type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
@@ -46,10 +46,13 @@ const eventCallsOf = ({ postprocess }: Stages<unknown, never>, options: AnyEvent
   const { decisive, key = keyOfEvents } = options
   const policyOf = policiesOf((policy) => forEvents(policy, options), keysOf({ key }))
 
+  const targets = targetsOf(options)
+
   const send = (copy: Request) => answer(held(postprocess(Effect.succeed(copy))), decisive)
 
   return (request: Request) => {
     const attempt = (attempt: HedgeAttempt.HedgeAttempt): AttemptStream => {
+      attempt.targets ??= targets
       const copy = copyFor(request, attempt)
       return Stream.unwrapScoped(
         stamped === undefined ? send(copy) : Effect.flatMap(stamped(copy, attempt), send)
