@@ -41,14 +41,12 @@ const lose = (server: TestServer, calls: number) =>
     const open = (yield* HttpClient.HttpClient).pipe(
       HttpHedge.events({ policy: both, headers: { attempt: attemptHeader } })
     )
-    const before = server.received.length
     const read = yield* Effect.forEach(
       Array.from({ length: calls }),
       () => dataOf(open(HttpClientRequest.get(server.url))),
       { concurrency: 20 }
     )
     yield* server.until((server) => server.open === 0)
-    expect(server.received.length - before).toBeLessThanOrEqual(2 * calls)
     return read.filter((data) => data.join() === "a,b").length
   })
 
