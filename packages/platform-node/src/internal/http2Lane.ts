@@ -152,6 +152,8 @@ class Http2Lane implements Lane, StreamHost, PingHost {
 
   failureOf(stream: ClientHttp2Stream, cause: Error | undefined): Failure {
     const { id, rstCode } = stream
+    // there is no number left for a stream
+    if (id === undefined) this.draining = true
     if (id === undefined || id > this.lastStream) {
       const error = new Http2LaneError(
         "GoAway",
@@ -179,6 +181,10 @@ class Http2Lane implements Lane, StreamHost, PingHost {
     return { error, refused: false }
   }
 
+  onAnswered(): void {
+    if (this.accepted < this.allowed) this.accepted++
+  }
+
   onSettled(): void {
     this.live--
     this.closeIfDone()
@@ -197,8 +203,6 @@ class Http2Lane implements Lane, StreamHost, PingHost {
   }
 
   onReleased(): void {
-    // additive increase towards what is allowed, after a refusal
-    if (this.accepted < this.allowed) this.accepted++
     this.free(1)
   }
 

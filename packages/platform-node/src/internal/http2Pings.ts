@@ -38,21 +38,14 @@ export class Pings {
   private scheduled = false
 
   private armed = false
-  private readonly timer: NodeJS.Timeout
+  private timer: NodeJS.Timeout | undefined = undefined
 
   constructor(
     private readonly session: ClientHttp2Session,
     private readonly settings: PingSettings,
     private readonly host: PingHost
   ) {
-    const period = Math.min(settings.pingInterval, settings.pingTimeout)
-    this.timer = setTimeout(() => {
-      this.armed = false
-      // what has arrived in the meantime is read first
-      setImmediate(() => this.check())
-    }, period)
-    this.timer.unref()
-    this.armed = true
+    if (settings.pingWhenIdle) this.arm()
   }
 
   /**
@@ -78,25 +71,31 @@ export class Pings {
     this.heard = true
   }
 
-  /** A stream has been reset. Told together: all resets of one turn of the event loop, by a PING that follows them on the wire. */
+  /** A stream has been reset. */
   confirmReset(): void {
     this.unconfirmed++
-    if (this.scheduled || this.sentAt !== undefined) return
-    this.scheduled = true
-    setImmediate(() => {
-      this.scheduled = false
-      this.ping(performance.now())
-    })
+    this.confirm()
   }
 
   stop(): void {
     clearTimeout(this.timer)
+    // for ever
     this.armed = true
   }
 
   private arm(): void {
     this.armed = true
-    this.timer.refresh()
+    if (this.timer !== undefined) return void this.timer.refresh()
+    const { pingInterval, pingTimeout } = this.settings
+    this.timer = setTimeout(
+      () => {
+        this.armed = false
+        // what has arrived in the meantime is read first
+        setImmediate(() => this.check())
+      },
+      Math.min(pingInterval, pingTimeout)
+    )
+    this.timer.unref()
   }
 
   private check(): void {
@@ -126,6 +125,16 @@ export class Pings {
     if (since >= (this.active ? pingInterval : Math.max(pingInterval, pingTimeout))) this.ping(now)
   }
 
+  /** One PING confirms all resets of this turn of the event loop. It goes out in the next, since it would overtake them on the wire. */
+  private confirm(): void {
+    if (this.scheduled || this.sentAt !== undefined) return
+    this.scheduled = true
+    setImmediate(() => {
+      this.scheduled = false
+      this.ping(performance.now())
+    })
+  }
+
   private ping(now: number): void {
     if (this.sentAt !== undefined || this.session.destroyed) return
     this.sentAt = now
@@ -145,6 +154,6 @@ export class Pings {
     this.heard = true
     this.average += (duration - this.average) * (this.average === 0 ? 1 : weight)
     if (confirming > 0) this.host.onConfirmed(confirming)
-    if (this.unconfirmed > 0) this.ping(performance.now())
+    if (this.unconfirmed > 0) this.confirm()
   }
 }
