@@ -1,7 +1,7 @@
 import { HttpClient } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { LaneMetrics } from "@effect-hedge/platform-node"
-import { Effect, Metric, Tracer } from "effect"
+import { Effect, Logger, LogLevel, Metric, Tracer } from "effect"
 import { serve } from "../../platform/test/support/server.js"
 import { idle, lanes } from "./support/clients.js"
 
@@ -81,7 +81,8 @@ describe("A request over a lane", () => {
             }
           ]
         })
-      )
+      ),
+      Logger.withMinimumLogLevel(LogLevel.None)
     )
   )
 })
