@@ -1,6 +1,8 @@
 /** What holds for every client, over lanes. */
 import { vi } from "@effect/vitest"
 import { bodies } from "../../platform/test/suite/bodies.js"
+import { eventsGivenUp, manyEventLosers } from "../../platform/test/suite/eventLosers.js"
+import { hedgedEvents } from "../../platform/test/suite/events.js"
 import { someLosers } from "../../platform/test/suite/losers.js"
 import { outage } from "../../platform/test/suite/outage.js"
 import { allFail, goAwayInFlight, transportErrors } from "../../platform/test/suite/outcomes.js"
@@ -19,5 +21,8 @@ for (const transport of transports) {
   transportErrors(transport)
   scopes(transport)
   outage(transport)
+  hedgedEvents(transport)
+  manyEventLosers(transport)
+  eventsGivenUp(transport)
 }
 goAwayInFlight(lanesHttp2)

@@ -15,7 +15,11 @@ export const fatal = (pushback?: Pushback): HedgeOutcome =>
   pushback === undefined ? plainFatal : { _tag: "Fatal", pushback }
 
 export const fromExit = (exit: Exit.Exit<unknown, unknown>): HedgeOutcome =>
-  exit._tag === "Success" ? win : Cause.isFailure(exit.cause) ? plainNonFatal : plainFatal
+  exit._tag === "Success" || Cause.isEmpty(exit.cause)
+    ? win
+    : Cause.isFailure(exit.cause)
+      ? plainNonFatal
+      : plainFatal
 
 /** What a user's classify answered, if it is an answer. */
 export const checkOutcome = (outcome: HedgeOutcome): HedgeOutcome => {

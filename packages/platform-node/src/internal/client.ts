@@ -4,7 +4,7 @@ import {
   type HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
-import { Cause, Context, Effect, type Fiber, FiberRef, type RuntimeFlags } from "effect"
+import { Cause, Context, Effect, type Fiber, FiberRef, RuntimeFlags } from "effect"
 import { globalValue } from "effect/GlobalValue"
 import { HedgeAttempt } from "effect-hedge"
 import { type Encoded, encode, plainBody } from "./body.js"
@@ -54,6 +54,7 @@ const send = (
   request: Request,
   { origin, path }: Target,
   { body, headers }: Encoded,
+  scope: AbortSignal | undefined,
   fiber: Caller,
   flags: RuntimeFlags.RuntimeFlags
 ): Answer => {
@@ -79,14 +80,13 @@ const send = (
     onHead = () => resume(Effect.void)
     call?.add(transfer)
     group.start(transfer)
+    scope?.addEventListener("abort", () => transfer.cancel(scopeClosed), { once: true })
   })
-  abortWithScope(request, transfer)
   return guarded(head, flags, {
     onSuccess: () => {
       const { failure } = transfer
       if (transfer.firstByteAt === 0) return Effect.fail(requestError(request, failure!, transfer.sentAt > 0))
-      // nobody will take the answer
-      if (!Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))) transfer.cancel(interrupted)
+      if (willUnwind(fiber, flags)) transfer.cancel(interrupted)
       return Effect.succeed(new LaneResponse(request, transfer))
     },
     onFailure: (cause) => {
@@ -96,12 +96,14 @@ const send = (
   })
 }
 
-const abortWithScope = (request: Request, transfer: Transfer): void => {
+/** Whether a fiber that has been interrupted is about to notice it. */
+const willUnwind = (fiber: Caller, flags: RuntimeFlags.RuntimeFlags): boolean =>
+  RuntimeFlags.interruption(flags) && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
+
+/** Ends with the scope of a request that is sent within one. A controller that has aborted already is left over from an earlier execution. */
+const scopeOf = (request: Request): AbortSignal | undefined => {
   const signal = scopedRequests.get(request)?.signal
-  if (signal === undefined) return
-  const abort = (): void => transfer.cancel(scopeClosed)
-  if (signal.aborted) abort()
-  else signal.addEventListener("abort", abort, { once: true })
+  return signal?.aborted === true ? undefined : signal
 }
 
 const execute = (
@@ -114,11 +116,14 @@ const execute = (
   if (target instanceof Error) {
     return Effect.fail(new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause: target }))
   }
+  const scope = scopeOf(request)
   const sendOnce = (request: Request): Answer => {
     const plain = plainBody(request.body)
     return plain === undefined
-      ? Effect.flatMap(encode(request), (encoded) => send(lanes, request, target, encoded, fiber, flags))
-      : send(lanes, request, target, { body: plain.body, headers: request.headers }, fiber, flags)
+      ? Effect.flatMap(encode(request), (encoded) =>
+          send(lanes, request, target, encoded, scope, fiber, flags)
+        )
+      : send(lanes, request, target, { body: plain.body, headers: request.headers }, scope, fiber, flags)
   }
   const isTraced =
     fiber.getFiberRef(FiberRef.currentTracerEnabled) &&

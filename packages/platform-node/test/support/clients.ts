@@ -1,13 +1,17 @@
 import { NodeHedgeClient } from "@effect-hedge/platform-node"
 import { Effect, Layer } from "effect"
-import { type InspectableTransport, untilZero } from "../../../platform/test/suite/transport.js"
+import { type InspectableTransport, turn } from "../../../platform/test/suite/transport.js"
 import { certificate } from "../../../platform/test/support/certificate.js"
 import type { Protocol } from "../../../platform/test/support/server.js"
+
+export { turn }
 
 /** A client that trusts the servers of these tests. */
 export const lanes = (options: NodeHedgeClient.Options = {}) =>
   Layer.unwrapEffect(
-    Effect.map(certificate, ({ cert }) => NodeHedgeClient.layer({ tls: { ca: cert }, ...options }))
+    Effect.map(certificate, ({ cert }) =>
+      NodeHedgeClient.layer({ ...options, tls: { ca: cert, ...options.tls } })
+    )
   )
 
 /** Every protocol that lanes speak. */
@@ -15,23 +19,26 @@ export const protocols = (["HTTP/1.1", "HTTP/1.1 over TLS", "HTTP/2"] satisfies 
   (protocol) => ({ protocol, layer: lanes() })
 )
 
-type LaneTransport = InspectableTransport<NodeHedgeClient.NodeHedgeClient>
-
-/** Requests that wait, and slots that are taken. */
-const inHand = Effect.flatMap(NodeHedgeClient.NodeHedgeClient, ({ report }) =>
-  Effect.map(report, (upstreams) =>
-    upstreams.reduce(
-      (sum, { lanes, waiting }) => sum + waiting + lanes.reduce((sum, { inFlight }) => sum + inFlight, 0),
-      0
-    )
+/** Waits, without a clock, until something is true of the lanes. */
+export const until = (
+  predicate: (upstreams: ReadonlyArray<NodeHedgeClient.UpstreamReport>) => boolean
+): Effect.Effect<void, never, NodeHedgeClient.NodeHedgeClient> =>
+  Effect.flatMap(NodeHedgeClient.NodeHedgeClient, ({ report }) =>
+    Effect.zipRight(turn, report).pipe(Effect.repeat({ until: predicate }), Effect.asVoid)
   )
+
+/** Waits until nothing waits for a lane and no lane has a request. */
+export const idle = until((upstreams) =>
+  upstreams.every(({ lanes, waiting }) => waiting === 0 && lanes.every(({ inFlight }) => inFlight === 0))
 )
+
+type LaneTransport = InspectableTransport<NodeHedgeClient.NodeHedgeClient>
 
 const lanesOver = (protocol: Protocol): LaneTransport => ({
   name: `lanes, ${protocol}`,
   protocol,
   layer: lanes(),
-  idle: untilZero(inHand)
+  idle
 })
 
 export const lanesHttp2: LaneTransport = lanesOver("HTTP/2")

@@ -16,7 +16,8 @@ export interface InspectableTransport<R> extends Transport {
   readonly idle: Effect.Effect<void, never, R>
 }
 
-const turn = Effect.async<void>((resume) => {
+/** One turn of the event loop. */
+export const turn = Effect.async<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
