@@ -133,7 +133,8 @@ const round = (
             const own = new Random(random.between(0, 2 ** 31))
             return Effect.whileLoop({
               while: () => !over,
-              body: () => callOnce(caller, own, call++, server.url),
+              body: () =>
+                Effect.andThen(callOnce(caller, own, call++, server.url), Effect.sleep(own.between(0, 20))),
               step: () => {}
             })
           })
@@ -184,10 +185,10 @@ const round = (
         watch,
         10,
         Effect.map(server.count, ({ requests, sockets }) => {
-          last = `${sockets} sockets, ${requests} requests`
-          return sockets + requests === 0
+          last = `${requests} requests and sockets ${sockets.join()}`
+          return sockets.length + requests === 0
         }),
-        Effect.sync(() => `the server ${url} still has ${last}`)
+        Effect.sync(() => `the server ${url} (${server.protocol}) still has ${last}`)
       )
     }
     return call

@@ -240,9 +240,14 @@ const disturb = ({ amount, disturbance }: Extract<Command, { _tag: "Disturb" }>)
   }
 }
 
+const wordsOf = (socket: Socket): string => {
+  const { bytesRead, bytesWritten, readableEnded, remotePort, writableEnded, writableLength } = socket
+  return JSON.stringify({ remotePort, bytesRead, bytesWritten, readableEnded, writableEnded, writableLength })
+}
+
 process.on("message", (command: Command) => {
   if (command._tag === "Disturb") disturb(command)
-  else tell({ _tag: "Count", sockets: sockets.size, requests: responses.size })
+  else tell({ _tag: "Count", sockets: Array.from(sockets.values(), wordsOf), requests: responses.size })
 })
 // nothing that goes wrong here is the matter of the program that is tried
 process.on("uncaughtException", (error) => process.stderr.write(`server of ${protocol}: ${error.stack}\n`))
