@@ -71,7 +71,19 @@ export class LaneGroup {
   leastInFlight(call: CallLanes): number | undefined {
     const member = this.waiting.size === 0 ? this.pick(call, undefined) : undefined
     if (member !== undefined) return member.lane.inFlight
-    return this.mayOpen() ? 0 : undefined
+    return this.mayOpen() || this.isUnsettled ? 0 : undefined
+  }
+
+  /** Before the first connection has settled the protocol nobody knows how many lanes there will be; there will be more than one. */
+  private get isUnsettled(): boolean {
+    const { closing, learned, openings, upstream, waiting } = this
+    return (
+      learned === undefined &&
+      closing === undefined &&
+      openings.size > 0 &&
+      upstream.lanes === undefined &&
+      waiting.size < upstream.connecting
+    )
   }
 
   /** The lane with room whose round trip and load promise the soonest answer; of equal ones the one that was used last. */
