@@ -24,8 +24,16 @@ const TelemetryLayer = Layer.unwrapEffect(
   )
 )
 
+const port = Config.integer("PORT").pipe(
+  Config.validate({
+    message: "Expected a port, or 0 for any that is free",
+    validation: (n) => n >= 0 && n <= 65_535
+  }),
+  Config.withDefault(8080)
+)
+
 const Server = NodeHttpServer.layerConfig(createServer, {
-  port: Config.withDefault(Config.port("PORT"), 8080),
+  port,
   host: Config.succeed("127.0.0.1")
 })
 
