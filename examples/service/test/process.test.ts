@@ -41,18 +41,18 @@ it.scopedLive("serves quotes and its metrics, and sends its last spans when it i
     const url = yield* Effect.tryPromise(() => serving(child))
     const get = (path: string) => Effect.promise(async () => (await fetch(`${url}${path}`)).text())
     const quotes = yield* Effect.all(
-      Array.from({ length: 20 }, () => get("/quotes/ACME")),
+      Array.from({ length: 5 }, () => get("/quotes/ACME")),
       {
         concurrency: "unbounded"
       }
     )
     expect(new Set(quotes)).toEqual(new Set(['{"symbol":"ACME","price":42}']))
-    expect(yield* get("/metrics")).toMatch(/^hedge_calls_total\{.*policy="quotes",outcome="Win"\} 20$/m)
+    expect(yield* get("/metrics")).toMatch(/^hedge_calls_total\{.*policy="quotes",outcome="Win"\} 5$/m)
 
     child.kill("SIGTERM")
     yield* Effect.promise(() => ended(child))
-    const spans = yield* collected.spans("hedge.call", 20)
-    expect(spans.filter(({ name }) => name === "hedge.call")).toHaveLength(20)
+    const spans = yield* collected.spans("hedge.call", 5)
+    expect(spans.filter(({ name }) => name === "hedge.call")).toHaveLength(5)
     expect(collected.metrics().map(({ name }) => name)).toContain("hedge.calls")
   })
 )

@@ -24,7 +24,7 @@ const { panels }: { readonly panels: ReadonlyArray<Panel> } = JSON.parse(
 
 /** An expression of a dashboard as Grafana would send it, with everything selected. */
 const expanded = (expr: string) =>
-  expr.replaceAll("$__rate_interval", "1m").replaceAll("$job", ".*").replaceAll("$policy", ".*")
+  expr.replaceAll("$__rate_interval", "10m").replaceAll("$job", ".*").replaceAll("$policy", ".*")
 
 const expressionsOf = (title: string): ReadonlyArray<string> =>
   panels.find((panel) => panel.title === title)!.targets!.map(({ expr }) => expanded(expr))

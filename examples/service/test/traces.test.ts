@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, type Scope, TestClock } from "effect"
 import { type Collector, collector, type Span } from "./support/collector.js"
-import { everything } from "./support/everything.js"
+import { everything, everythingByOtlp } from "./support/everything.js"
 import { type Running, service } from "./support/service.js"
 import { answer, type Upstream, upstream } from "./support/upstream.js"
 
@@ -160,6 +160,23 @@ describe("over OTLP", () => {
         "hedge.reason": "Throttled",
         "hedge.throttle": "concurrency"
       })
+    })
+  )
+
+  it.scoped("Effect's own exporter tells the same", () =>
+    Effect.gen(function* () {
+      const bySdk = yield* everything
+      const byOtlp = yield* everythingByOtlp
+      /** Without ids, and what an exporter adds. */
+      const told = ({ spans }: { readonly spans: ReadonlyArray<Span> }) =>
+        spans.map(({ attributes, end, isError, name, start }) => {
+          const ours = Object.entries(attributes).filter(([key]) => /^hedge\.(?!call$)/.test(key))
+          return { name, took: end - start, isError, ...Object.fromEntries(ours) }
+        })
+      assert.sameDeepMembers(told(byOtlp), told(bySdk))
+      const metrics = ({ collected }: Pick<typeof bySdk, "collected">) =>
+        collected.metrics().filter(({ name }) => name.startsWith("hedge."))
+      assert.sameDeepMembers([...metrics(byOtlp)], [...metrics(bySdk)])
     })
   )
 

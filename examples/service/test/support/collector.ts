@@ -53,7 +53,7 @@ export interface Span {
   readonly id: string
   readonly parent: string | undefined
   readonly name: string
-  /** In milliseconds. */
+  /** In whole milliseconds. */
   readonly start: number
   readonly end: number
   readonly attributes: Attributes
@@ -84,13 +84,16 @@ const attributesOf = (attributes: ReadonlyArray<KeyValue>): Attributes =>
 
 const statusError = 2
 
+/** A scripted attempt answers one nanosecond before its time. */
+const millis = (nanos: string): number => Math.round(Number(BigInt(nanos) / 1_000n) / 1_000)
+
 const spanOf = (span: OtlpSpan): Span => ({
   trace: span.traceId,
   id: span.spanId,
   parent: span.parentSpanId || undefined,
   name: span.name,
-  start: Number(BigInt(span.startTimeUnixNano) / 1_000n) / 1_000,
-  end: Number(BigInt(span.endTimeUnixNano) / 1_000n) / 1_000,
+  start: millis(span.startTimeUnixNano),
+  end: millis(span.endTimeUnixNano),
   attributes: attributesOf(span.attributes),
   events: span.events.map(({ attributes, name }) => ({ name, attributes: attributesOf(attributes) })),
   isError: span.status.code === statusError

@@ -1,4 +1,6 @@
 /** Calls in which everything happens that can be told of, and what their exporters sent. */
+import { Otlp } from "@effect/opentelemetry"
+import { FetchHttpClient } from "@effect/platform"
 import { type Duration, Effect, Fiber, Layer, type Scope, TestClock } from "effect"
 import {
   Hedge,
@@ -56,6 +58,8 @@ const calls = Effect.gen(function* () {
   yield* call(never, { gates: [defect] })
 })
 
+const Observed = Layer.merge(HedgeMetrics.layer, HedgeTracing.layer)
+
 export interface Everything {
   readonly collected: Collector
   readonly spans: ReadonlyArray<Span>
@@ -63,11 +67,24 @@ export interface Everything {
   readonly text: string
 }
 
+/** Through the exporters of the service. */
 export const everything: Effect.Effect<Everything, unknown, Scope.Scope> = Effect.gen(function* () {
   const collected = yield* collector
-  const Observed = Layer.merge(HedgeMetrics.layer, HedgeTracing.layer)
   const text = yield* Effect.flatMap(Effect.zipRight(calls, Telemetry.Scrape), (scrape) =>
     Effect.map(scrape, ({ body }) => (body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""))
   ).pipe(Effect.provide(Observed), Effect.provide(Telemetry.layer({ otlp: collected.url })))
   return { collected, spans: yield* collected.spans("hedge.call", 7), text }
 })
+
+/** Through the exporter that is Effect's own. */
+export const everythingByOtlp: Effect.Effect<Omit<Everything, "text">, unknown, Scope.Scope> = Effect.gen(
+  function* () {
+    const collected = yield* collector
+    const Exporter = Layer.provide(
+      Otlp.layerJson({ baseUrl: collected.url, resource: { serviceName: "quotes" } }),
+      FetchHttpClient.layer
+    )
+    yield* Effect.provide(calls, Observed).pipe(Effect.provide(Exporter))
+    return { collected, spans: yield* collected.spans("hedge.call", 7) }
+  }
+)
