@@ -1,6 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Metric, type MetricPair, MetricState, TestClock } from "effect"
-import { Hedge, HedgeEvent, HedgeMetrics, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Duration, Effect, Exit, Fiber, Layer, Metric, type MetricPair, MetricState, TestClock } from "effect"
+import {
+  Hedge,
+  HedgeEvent,
+  HedgeMetrics,
+  HedgeOutcome,
+  HedgePolicy,
+  HedgeSchedule,
+  HedgeThrottle
+} from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 
 type Labels = Readonly<Record<string, string>>
@@ -336,33 +344,106 @@ describe("HedgeMetrics", () => {
   it.effect("a suspended policy is seen by the reason of the hedges that it does not send", () =>
     Effect.gen(function* () {
       const policy = "suspended"
-      const learning = HedgePolicy.layerAdaptive({ extraLoad: 0.5, warmUp: 20, holdout: 0, name: policy })
-      const served = (millis: number) =>
-        Effect.forEach(
-          Array.from({ length: 200 }, (_, i) => i),
-          (i) => Effect.delay(Effect.void, millis * (i % 4 === 0 ? 3 : 1)).pipe(Hedge.withPolicy)
-        )
-      const fiber = yield* served(10).pipe(
-        Effect.zipRight(served(100)),
-        metered,
-        Effect.provide(learning),
-        Effect.fork
-      )
-      yield* TestClock.adjust("10 minutes")
+      const answered = (millis: number) => Hedge.withPolicy(Effect.sleep(millis))
+      const program = Effect.gen(function* () {
+        // of 20 answers one takes a second
+        const usual = Array.from({ length: 20 }, (_, i) => answered(i === 0 ? 1_000 : 10))
+        yield* Effect.all(usual, { concurrency: "unbounded" })
+        // the upstream pushes back, and the next call is late
+        yield* Effect.ignore(Hedge.withPolicy(Effect.fail("busy")))
+        yield* answered(1_000)
+      })
+      const learning = HedgePolicy.layerAdaptive({
+        name: policy,
+        extraLoad: 0.2,
+        warmUp: 20,
+        holdout: 0,
+        classify: (exit) => (Exit.isFailure(exit) ? HedgeOutcome.nonFatal("5 seconds") : HedgeOutcome.win)
+      })
+      const fiber = yield* program.pipe(metered, Effect.provide(learning), Effect.fork)
+      yield* TestClock.adjust("2 seconds")
       yield* Fiber.join(fiber)
-      assert.isAbove(yield* counted("hedge.suppressed", { policy, reason: "Suspended" }), 0)
+      assert.strictEqual(yield* counted("hedge.suppressed", { policy, reason: "Suspended" }), 1)
+    })
+  )
+
+  it.effect("agrees with the events of sixty calls at once, and no counter ever falls", () =>
+    Effect.gen(function* () {
+      const policy = "at once"
+      const seen: Array<HedgeEvent.HedgeEvent> = []
+      const recorder = HedgeEvent.layer({ onEvent: (event) => seen.push(event) })
+      const kinds: ReadonlyArray<Attempts> = [
+        fast,
+        hedgeWins,
+        primaryWins,
+        [
+          { after: "10 millis", fail: "down" },
+          { after: "500 millis", unwind: "1 second", succeed: "hedge" },
+          { after: "100 millis", succeed: "hedge" }
+        ],
+        [{ fail: "down" }, { fail: "down" }, { fail: "down" }],
+        [{ die: "bug" }]
+      ]
+      const throttle = HedgeThrottle.loadBudget({ extraLoad: 0.5, burst: 10 })
+      const calls = Array.from({ length: 60 }, (_, i) =>
+        Effect.flatMap(HedgeTest.script(kinds[i % kinds.length]!), ({ effect }) =>
+          Effect.exit(Hedge.hedge(effect, { ...named(policy), throttle }))
+        )
+      )
+      const fiber = yield* Effect.fork(
+        Effect.all(calls, { concurrency: "unbounded", discard: true }).pipe(Effect.provide(recorder), metered)
+      )
+      const counters = [
+        "hedge.calls",
+        "hedge.calls.hedged",
+        "hedge.attempts",
+        "hedge.wins",
+        "hedge.suppressed"
+      ]
+      const totals = Effect.forEach(counters, (name) => counted(name, { policy }))
+      let before = yield* totals
+      for (let i = 0; i < 10; i++) {
+        yield* TestClock.adjust("40 millis")
+        const now = yield* totals
+        assert.isTrue(now.every((total, n) => total >= before[n]!))
+        before = now
+      }
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(fiber)
+
+      const ended = seen.filter((event) => event._tag === "CallEnded")
+      const attempts = seen.filter((event) => event._tag === "AttemptEnded")
+      const lost = attempts.filter(({ interrupted }) => interrupted === "Lost")
+      const suppressed = seen.filter(({ _tag }) => _tag === "HedgeSuppressed")
+      assert.strictEqual(ended.length, calls.length)
+      assert.isAbove(suppressed.length, 0)
+      assert.deepStrictEqual(yield* totals, [
+        calls.length,
+        ended.filter((event) => event.attempts > 1).length,
+        attempts.length,
+        ended.filter(({ outcome }) => outcome === "Win").length,
+        suppressed.length
+      ])
+      assert.strictEqual(yield* counted("hedge.in_flight", { policy }), 0)
+      assert.strictEqual((yield* measured("hedge.call.duration", { policy }))[0]!.count, calls.length)
+      const ran = lost.reduce((sum, event) => sum + Duration.toMillis(event.ran), 0)
+      assert.deepStrictEqual(yield* measured("hedge.loser.duration", { policy }), [
+        { count: lost.length, millis: Math.round(ran) }
+      ])
     })
   )
 
   it.effect("counts the policies after the 100th together", () =>
     Effect.gen(function* () {
-      const names = Array.from({ length: 200 }, (_, i) => `request ${i}`)
-      const before = yield* counted("hedge.calls", { policy: "Other" })
+      const names = Array.from({ length: 120 }, (_, i) => `request ${i}`)
       yield* Effect.forEach(names, (name) => metered(Hedge.hedge(Effect.void, named(name))))
-      const known = yield* Effect.forEach(names, (policy) => counted("hedge.calls", { policy }))
-      const apart = known.reduce((sum, n) => sum + n, 0)
-      assert.isAtMost(apart, 100)
-      assert.strictEqual((yield* counted("hedge.calls", { policy: "Other" })) - before, 200 - apart)
+      const calls = (yield* Metric.snapshot).filter(({ metricKey }) => metricKey.name === "hedge.calls")
+      const policies = new Set(
+        calls.map(({ metricKey }) => metricKey.tags.find(({ key }) => key === "policy")?.value)
+      )
+      assert.strictEqual(policies.size, 100 + 1)
+      const apart = names.filter((name) => policies.has(name))
+      assert.strictEqual(yield* counted("hedge.calls", { policy: "Other" }), names.length - apart.length)
     })
   )
 })
