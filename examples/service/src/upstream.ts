@@ -27,4 +27,4 @@ const server = HttpRouter.empty.pipe(
 export const simulated = Layer.effect(
   Upstream,
   HttpServer.addressFormattedWith((address) => Effect.succeed(address))
-).pipe(Layer.provide(server), Layer.withSpan("upstream"))
+).pipe(Layer.provide(server))
