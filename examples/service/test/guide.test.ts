@@ -6,11 +6,11 @@ import { type Everything, everything } from "./support/everything.js"
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8")
 
+const guide = read("../../packages/docs/guides/observability.md")
+
 /** The cells of the table under a heading of the guide, without its head. */
 const table = (heading: string): ReadonlyArray<ReadonlyArray<string>> => {
-  const section = read("../../packages/docs/guides/observability.md")
-    .split(`\n## ${heading}\n`)[1]!
-    .split("\n## ")[0]!
+  const section = guide.split(`\n## ${heading}\n`)[1]!.split("\n## ")[0]!
   const lines = section.split("\n").filter((line) => line.startsWith("| "))
   const cells = (line: string) => line.split("|").slice(1, -1)
   return lines.slice(1).map((line) => cells(line).map((cell) => cell.trim()))
@@ -94,6 +94,13 @@ describe("the guide", () => {
         Object.fromEntries(table("Values").map(([attribute, values]) => [attribute, inCode(values!)])),
         Object.fromEntries(Object.entries(emitted).map(([attribute, values]) => [attribute, unique(values)]))
       )
+    })
+  )
+
+  it.scoped("says how many series a policy has", () =>
+    Effect.gen(function* () {
+      const said = /about (\d+) for\s+a policy/.exec(guide)![1]
+      assert.closeTo(seriesOf(yield* everything).length, Number(said), 5)
     })
   )
 })

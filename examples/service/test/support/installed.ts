@@ -5,11 +5,11 @@ import { beforeAll, describe } from "vitest"
 const missing = ["prometheus", "promtool"].filter(
   (command) => spawnSync(command, ["--version"], { stdio: "ignore" }).error !== undefined
 )
-const advice = `not found: ${missing.join(" and ")}. Install Prometheus: apt-get install prometheus, or brew install prometheus`
+const advice = `Prometheus is missing (${missing.join(", ")}): apt-get install prometheus, or brew install prometheus`
 /** A developer's machine may do without; CI may not. */
 const isSkipped = missing.length > 0 && process.env.CI === undefined
 
-if (isSkipped) console.warn(`Tests that ask a real Prometheus are skipped, ${advice}`)
+if (isSkipped) console.warn(`Tests are skipped. ${advice}`)
 
 /** Tests that need Prometheus: without it they fail in CI, and are skipped elsewhere. */
 export const describeWithPrometheus = (name: string, tests: () => void): void => {
