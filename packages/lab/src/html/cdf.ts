@@ -34,6 +34,8 @@ export interface Options {
 /** P99.99. */
 const last = 4
 const points = 240
+/** Where the axis of times begins: few are faster, and they would stretch it. */
+const lowest = 0.0005
 const height = 340
 
 /** Nearest rank. @param sorted ascending; Infinity for calls that nobody answered. */
@@ -116,9 +118,9 @@ const bandOf = ({ bounds, n }: Curve): ReadonlyArray<Point & { readonly x2: numb
 const spec = (width: number, { curves, marks = [], of = "calls", percentiles }: Options): Spec => {
   const lines = curves.map(drawn)
   const bands = curves.map(bandOf)
-  const times = [...lines, ...bands].flat().map(({ x }) => x)
+  const times = [...lines, ...bands].flatMap((line) => line.flatMap(({ x, y }) => (y < lowest ? [] : x)))
   const [from, to] = Ticks.around([...times, ...marks.map(({ ms }) => ms)])
-  // a logarithmic axis has no zero
+  // a logarithmic axis has no zero, which is where buckets and forecasts may begin
   const inside = <P extends Point>(all: ReadonlyArray<P>) =>
     all.map((point) => ({ ...point, x: Math.max(from, point.x) }))
   const data: Array<Data> = curves.flatMap((curve, i) => [
@@ -133,7 +135,7 @@ const spec = (width: number, { curves, marks = [], of = "calls", percentiles }: 
   ])
   return {
     ...frame(width, height, margins),
-    data: [...data, { name: "marks", values: marks.map(({ ms, name }) => ({ x: ms, name })) }],
+    data: [...data, { name: "marks", values: marks.map(({ ms, name }) => markAt(ms, name, from, to)) }],
     scales: [
       { name: "x", type: "log", domain: [from, to], range: "width" },
       { name: "y", type: "linear", domain: [0, last], range: "height" }
@@ -164,6 +166,12 @@ const spec = (width: number, { curves, marks = [], of = "calls", percentiles }: 
     ]
   }
 }
+
+/** Its name stands on the side that has room for it. */
+const markAt = (ms: number, name: string, from: number, to: number) =>
+  Math.log(ms / from) > 0.7 * Math.log(to / from)
+    ? { x: ms, name, align: "right", offset: -4 }
+    : { x: ms, name, align: "left", offset: 4 }
 
 const curveMarks = (look: Look, i: number): ReadonlyArray<Mark> => [
   {
@@ -205,7 +213,8 @@ const markLines = (isAny: boolean): ReadonlyArray<Mark> =>
           from: { data: "marks" },
           encode: {
             enter: {
-              x: { scale: "x", field: "x", offset: 4 },
+              x: { scale: "x", field: "x", offset: { field: "offset" } },
+              align: { field: "align" },
               y: { value: 6 },
               baseline: { value: "middle" },
               text: { field: "name" },

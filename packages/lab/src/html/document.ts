@@ -88,7 +88,7 @@ const tableOf = ({ caption, rowHeaders, rows: [head = [], ...rows] }: Table, id:
 `
 }
 
-const widths = { wide: 860, narrow: 328 } as const
+const widths = { wide: 960, narrow: 328 } as const
 
 const figureOf = async (chart: Chart, id: Id): Promise<Markup> => {
   const name = id("chart")

@@ -41,7 +41,7 @@ export interface Margins {
 }
 
 /** Room for a title above, an axis and its title below, and labels on the left. */
-export const margins: Margins = { left: 58, right: 16, top: 26, bottom: 44 }
+export const margins: Margins = { left: 58, right: 24, top: 26, bottom: 44 }
 
 /** A drawing of so many pixels in all. */
 export const frame = (width: number, height: number, margins: Margins): Spec => ({

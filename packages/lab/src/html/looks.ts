@@ -6,14 +6,14 @@ export interface Look {
   readonly dash: ReadonlyArray<number>
   /** Of a point, or of a bar's end: a name or an SVG path in a square from -1 to 1. */
   readonly shape: string
-  /** A bar instead of a line, filled or hollow. */
-  readonly bar?: "filled" | "hollow"
+  readonly kind: "line" | "point" | "filled bar" | "hollow bar"
 }
 
 const line = (colour: string, dash: ReadonlyArray<number>, shape: string): Look => ({
   colour: `var(--${colour})`,
   dash,
-  shape
+  shape,
+  kind: "line"
 })
 
 export const plain = line("plain", [7, 4], "square")
@@ -33,6 +33,6 @@ export const bound = line("muted", [3, 3], "stroke")
 const cross = "M-1,-1L1,1M1,-1L-1,1"
 
 /** An attempt, by how it ended. */
-export const won: Look = { ...hedged, shape: "circle", bar: "filled" }
-export const cutOff: Look = { ...plain, shape: cross, bar: "hollow" }
-export const failed: Look = { ...others[1]!, shape: "triangle-up", bar: "hollow" }
+export const won: Look = { ...hedged, shape: "circle", kind: "filled bar" }
+export const cutOff: Look = { ...plain, shape: cross, kind: "hollow bar" }
+export const failed: Look = { ...others[1]!, shape: "triangle-up", kind: "hollow bar" }

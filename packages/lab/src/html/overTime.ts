@@ -76,7 +76,7 @@ export const chart = (options: Options): Chart => {
     caption,
     alternative: `Line chart of the hedges per call over time, beside the ${Say.percent(budget)} that are allowed. ${series.map(sentence).join(" ")}`,
     legend: [
-      ...series.map(({ look, name }) => ({ label: name, look })),
+      ...series.map(({ look, name }) => ({ label: name, look: { ...look, shape: bound.shape } })),
       { label: `allowed in the long run: ${Say.percent(budget)}`, look: bound }
     ],
     notes: [...notes],

@@ -15,7 +15,7 @@ export const style = `
 }
 * { box-sizing: border-box; }
 body {
-  margin: 0 auto; max-width: 59rem; padding: 1rem; background: var(--back); color: var(--text);
+  margin: 0 auto; max-width: 62rem; padding: 1rem; background: var(--back); color: var(--text);
   font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; overflow-wrap: anywhere;
 }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: .5rem 0; }
@@ -32,9 +32,9 @@ a { color: var(--link); }
 .warnings { border-left: .3rem solid var(--warn-rule); background: var(--warn-back); padding: .5rem 1rem; margin-top: 1rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; padding: 0; margin: 1rem 0 0; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; overflow-wrap: normal; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .875rem; overflow-wrap: normal; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
-th, td { padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: top; white-space: nowrap; }
+th, td { padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: top; white-space: nowrap; }
 th[scope=row], tr > :first-child, .words td { text-align: left; }
 .words td { white-space: normal; min-width: 16rem; }
 thead th { border-bottom: 2px solid var(--muted); vertical-align: bottom; }

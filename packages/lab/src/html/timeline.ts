@@ -1,8 +1,8 @@
 /** Calls as rows, their attempts as bars, by when each was sent and how it ended. */
 import type { Mark, Spec } from "vega"
 import type { Attempt, Call, CallGroup } from "./call.js"
-import { frame, gridded } from "./draw.js"
-import { bound, cutOff, failed, type Look, won } from "./looks.js"
+import { frame, gridded, margins } from "./draw.js"
+import { cutOff, failed, type Look, won } from "./looks.js"
 import { type Chart, table } from "./page.js"
 import * as Say from "./say.js"
 
@@ -49,7 +49,7 @@ export const chart = ({ caption, groups, notes = [] }: Options): Chart => {
   }
 }
 
-const plainLook: Look = { ...bound, shape: "diamond", dash: [], colour: "var(--text)" }
+const plainLook: Look = { kind: "point", shape: "diamond", dash: [], colour: "var(--text)" }
 
 const spread = (calls: ReadonlyArray<Call>): string => {
   const took = calls.flatMap(({ tookMs }) => tookMs ?? [])
@@ -75,7 +75,6 @@ const lane = 8
 const gap = 6
 const least = 14
 const heading = 26
-const margins = { left: 58, right: 20, top: 26, bottom: 44 }
 
 /** Where everything goes, in pixels from the top. */
 const layout = (groups: ReadonlyArray<CallGroup>) => {
@@ -115,7 +114,7 @@ const spec = (width: number, groups: ReadonlyArray<CallGroup>): Spec => {
     ],
     scales: [{ name: "x", type: "linear", domain: [0, latest], range: "width", nice: ticks }],
     axes: (["top", "bottom"] as const).map((orient) => ({
-      ...(orient === "bottom" ? { ...gridded, gridScale: "x" } : { tickSize: 4 }),
+      ...(orient === "bottom" ? gridded : { tickSize: 4 }),
       ...(orient === "bottom" ? { title: "milliseconds since the call was due" } : {}),
       orient,
       scale: "x",
@@ -166,7 +165,8 @@ const texts = (
 })
 
 const barMarks = (end: Attempt["end"]): ReadonlyArray<Mark> => {
-  const { bar, colour, shape } = looks[end]
+  const { colour, kind, shape } = looks[end]
+  const isFilled = kind === "filled bar"
   return [
     {
       type: "rect",
@@ -179,7 +179,7 @@ const barMarks = (end: Attempt["end"]): ReadonlyArray<Mark> => {
           height: { value: lane - 3 },
           stroke: { value: colour },
           strokeWidth: { value: 1 },
-          fill: bar === "filled" ? { value: colour } : { value: "var(--back)" }
+          fill: { value: isFilled ? colour : "var(--back)" }
         }
       }
     },
@@ -193,7 +193,7 @@ const barMarks = (end: Attempt["end"]): ReadonlyArray<Mark> => {
           shape: { value: shape },
           size: { value: 44 },
           stroke: { value: colour },
-          strokeWidth: { value: bar === "filled" ? 0 : 1.5 },
+          strokeWidth: { value: isFilled ? 0 : 1.5 },
           fill: { value: shape.startsWith("M") ? "none" : colour }
         }
       }
