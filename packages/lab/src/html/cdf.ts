@@ -63,16 +63,19 @@ export const chart = (options: Options): Chart => {
       .join(" ")}`,
     legend: curves.map(({ look, name }) => ({ label: name, look })),
     notes: [
-      `Higher is a larger share of ${of}, further left is faster. Each nine of the share has the same height${
-        curves.every(({ n }) => n >= 10 ** last)
-          ? ""
-          : `; a curve ends where ${of} become too few to tell: ${curves.map(({ n, name }) => `${Say.count(n)} ${name}`).join(", ")}`
-      }.`,
+      `Higher is a larger share of ${of}, further left is faster. Each nine of the share has the same height${ending(curves, of)}.`,
       ...notes
     ],
     figures: table(caption, figures),
     spec: (width) => spec(width, options)
   }
+}
+
+const ending = (curves: ReadonlyArray<Curve>, of: string): string => {
+  const few = new Set(curves.flatMap(({ n }) => (n < 10 ** last ? Say.count(n) : [])))
+  return few.size === 0
+    ? ""
+    : `; a curve ends where ${Array.from(few).join(" or ")} ${of} are too few to tell more`
 }
 
 /** Whether there are latencies enough to speak of a percentile: one of them at least is later. */
@@ -121,8 +124,8 @@ const spec = (width: number, { curves, marks = [], of = "calls", percentiles }: 
   const times = [...lines, ...bands].flatMap((line) => line.flatMap(({ x, y }) => (y < lowest ? [] : x)))
   const [from, to] = Ticks.around([...times, ...marks.map(({ ms }) => ms)])
   // a logarithmic axis has no zero, which is where buckets and forecasts may begin
-  const inside = <P extends Point>(all: ReadonlyArray<P>) =>
-    all.map((point) => ({ ...point, x: Math.max(from, point.x) }))
+  const inside = (all: ReadonlyArray<Point & { readonly x2?: number }>) =>
+    all.map(({ x, x2 = from, y }) => ({ x: Math.max(from, x), x2: Math.max(from, x2), y }))
   const data: Array<Data> = curves.flatMap((curve, i) => [
     { name: `line${i}`, values: inside(lines[i]!) },
     { name: `band${i}`, values: inside(bands[i]!) },
@@ -145,7 +148,7 @@ const spec = (width: number, { curves, marks = [], of = "calls", percentiles }: 
         ...gridded,
         orient: "bottom",
         scale: "x",
-        values: [...Ticks.between(from, to, width / 60)],
+        values: [...Ticks.between(from, to, width / 45)],
         title: "latency in milliseconds, a logarithmic axis",
         encode: { labels: { update: { text: { signal: "format(datum.value, ',~r')" } } } }
       },
