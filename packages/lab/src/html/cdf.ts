@@ -34,6 +34,7 @@ export interface Options {
 /** P99.99. */
 const last = 4
 const points = 240
+const least = 10
 /** Where the axis of times begins: few are faster, and they would stretch it. */
 const lowest = 0.0005
 const height = 340
@@ -44,8 +45,10 @@ export const ofSorted = (sorted: ArrayLike<number>): ((p: number) => number) => 
   return (p) => (length === 0 ? Infinity : sorted[Math.max(0, Math.ceil(p * length - 1e-9) - 1)]!)
 }
 
-export const chart = (options: Options): Chart => {
+/** Empty if there are too few latencies to draw. */
+export const chart = (options: Options): ReadonlyArray<Chart> => {
   const { caption, curves, notes = [], percentiles } = options
+  if (curves.every(({ n }) => n < least)) return []
   const of = options.of ?? "calls"
   const shown = percentiles.filter((p) => curves.some((curve) => tells(curve, p)))
   const figures = [
@@ -55,20 +58,22 @@ export const chart = (options: Options): Chart => {
       ...curves.map((curve) => (tells(curve, p) ? Say.ms(curve.quantile(p)) : Say.none))
     ])
   ]
-  return {
-    _tag: "Chart",
-    caption,
-    alternative: `Line chart of the share of ${of} that were answered within a time. ${curves
-      .map((curve) => sentence(curve, shown))
-      .join(" ")}`,
-    legend: curves.map(({ look, name }) => ({ label: name, look })),
-    notes: [
-      `Higher is a larger share of ${of}, further left is faster. Each nine of the share has the same height${ending(curves, of)}.`,
-      ...notes
-    ],
-    figures: table(caption, figures),
-    spec: (width) => spec(width, options)
-  }
+  return [
+    {
+      _tag: "Chart",
+      caption,
+      alternative: `Line chart of the share of ${of} that were answered within a time. ${curves
+        .map((curve) => sentence(curve, shown))
+        .join(" ")}`,
+      legend: curves.map(({ look, name }) => ({ label: name, look })),
+      notes: [
+        `Higher is a larger share of ${of}, further left is faster. Each nine of the share has the same height${ending(curves, of)}.`,
+        ...notes
+      ],
+      figures: table(caption, figures),
+      spec: (width) => spec(width, options)
+    }
+  ]
 }
 
 const ending = (curves: ReadonlyArray<Curve>, of: string): string => {

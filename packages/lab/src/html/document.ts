@@ -15,6 +15,7 @@ export const render = async (page: Page): Promise<string> => {
   const sections: Array<Content> = []
   const links: Array<Markup> = []
   for (const { blocks, heading } of page.sections) {
+    if (blocks.length === 0) continue
     const anchor = id("section")
     links.push(html`<li><a href="#${anchor}">${heading}</a></li>`)
     const parts: Array<Markup> = []

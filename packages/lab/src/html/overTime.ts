@@ -69,20 +69,25 @@ export const launches = (calls: number, sentAt: ReadonlyArray<number>): Readonly
 const leastCalls = 50
 const mostParts = 60
 
-export const chart = (options: Options): Chart => {
-  const { budget, caption, notes = [], series } = options
-  return {
-    _tag: "Chart",
-    caption,
-    alternative: `Line chart of the hedges per call over time, beside the ${Say.percent(budget)} that are allowed. ${series.map(sentence).join(" ")}`,
-    legend: [
-      ...series.map(({ look, name }) => ({ label: name, look: { ...look, shape: bound.shape } })),
-      { label: `allowed in the long run: ${Say.percent(budget)}`, look: bound }
-    ],
-    notes: [...notes],
-    figures: table(caption, figures(series)),
-    spec: (width) => spec(width, options)
-  }
+/** Empty if there is no series of any length. */
+export const chart = (options: Options): ReadonlyArray<Chart> => {
+  const { budget, caption, notes = [] } = options
+  const series = options.series.filter(({ stretches }) => stretches.length > 0)
+  if (series.length === 0) return []
+  return [
+    {
+      _tag: "Chart",
+      caption,
+      alternative: `Line chart of the hedges per call over time, beside the ${Say.percent(budget)} that are allowed. ${series.map(sentence).join(" ")}`,
+      legend: [
+        ...series.map(({ look, name }) => ({ label: name, look: { ...look, shape: bound.shape } })),
+        { label: `allowed in the long run: ${Say.percent(budget)}`, look: bound }
+      ],
+      notes: [...notes],
+      figures: table(caption, figures(series)),
+      spec: (width) => spec(width, { ...options, series })
+    }
+  ]
 }
 
 const sentence = ({ name, stretches }: Series): string => {

@@ -13,6 +13,7 @@ export interface Page {
   readonly sections: ReadonlyArray<Section>
 }
 
+/** One without blocks is left out. */
 export interface Section {
   readonly heading: string
   readonly blocks: ReadonlyArray<Block>

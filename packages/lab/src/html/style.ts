@@ -30,7 +30,7 @@ a { color: var(--link); }
 .verdict h2, .warnings h2 { margin: 0; font-size: 1rem; }
 .verdict p:first-of-type { font-size: 1.15rem; font-weight: 600; }
 .warnings { border-left: .3rem solid var(--warn-rule); background: var(--warn-back); padding: .5rem 1rem; margin-top: 1rem; }
-nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; padding: 0; margin: 1rem 0 0; }
+nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; padding: 0; margin: 1rem 0; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .875rem; overflow-wrap: normal; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }

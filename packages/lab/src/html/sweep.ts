@@ -28,25 +28,29 @@ export interface Options {
 
 const height = 260
 
-export const chart = (options: Options): Chart => {
+/** Empty if there is but one setting, or nothing is known of any. */
+export const chart = (options: Options): ReadonlyArray<Chart> => {
   const { axis, caption, label, notes = [], series, settings } = options
-  return {
-    _tag: "Chart",
-    caption,
-    alternative: `Line chart of ${label} by ${axis}. ${series
-      .map(
-        ({ name, values }) =>
-          `${name}: ${values.map((value, i) => `${Say.ms(value)} at ${settings[i]}`).join(", ")}.`
-      )
-      .join(" ")}`,
-    legend: series.map(({ look, name }) => ({ label: name, look })),
-    notes: [...notes],
-    figures: table(caption, [
-      [axis, ...series.map(({ name }) => name)],
-      ...settings.map((setting, i) => [setting, ...series.map(({ values }) => Say.ms(values[i]))])
-    ]),
-    spec: (width) => spec(width, options)
-  }
+  if (settings.length < 2 || series.every(({ values }) => values.every((value) => value === null))) return []
+  return [
+    {
+      _tag: "Chart",
+      caption,
+      alternative: `Line chart of ${label} by ${axis}. ${series
+        .map(
+          ({ name, values }) =>
+            `${name}: ${values.map((value, i) => `${Say.ms(value)} at ${settings[i]}`).join(", ")}.`
+        )
+        .join(" ")}`,
+      legend: series.map(({ look, name }) => ({ label: name, look })),
+      notes: [...notes],
+      figures: table(caption, [
+        [axis, ...series.map(({ name }) => name)],
+        ...settings.map((setting, i) => [setting, ...series.map(({ values }) => Say.ms(values[i]))])
+      ]),
+      spec: (width) => spec(width, options)
+    }
+  ]
 }
 
 const spec = (width: number, { axis, label, series, settings }: Options): Spec => {

@@ -20,33 +20,38 @@ const words: Readonly<Record<Attempt["end"], string>> = {
 }
 const ends = ["Won", "CutOff", "Failed"] as const
 
-export const chart = ({ caption, groups, notes = [] }: Options): Chart => {
+/** Empty if there is no call to show. */
+export const chart = ({ caption, notes = [], ...options }: Options): ReadonlyArray<Chart> => {
+  const groups = options.groups.filter((group) => group.calls.length > 0)
   const calls = groups.flatMap((group) => group.calls)
+  if (calls.length === 0) return []
   const isKnownPlain = calls.some(({ plainMs }) => plainMs !== undefined)
   const seen = ends.filter((end) => calls.some(({ attempts }) => attempts.some((each) => each.end === end)))
   const won = calls.filter(({ attempts }) => attempts.slice(1).some(({ end }) => end === "Won"))
-  return {
-    _tag: "Chart",
-    caption,
-    alternative: `Bar chart of ${Say.count(calls.length)} calls with a bar for each attempt, from when it was sent to its end. A hedge answered ${Say.count(won.length)} of them. ${groups.map(({ title, calls }) => `${title}: ${spread(calls)}`).join(" ")}`,
-    legend: [
-      ...seen.map((end) => ({ label: `attempt that ${words[end]}`, look: looks[end] })),
-      ...(isKnownPlain ? [{ label: "answer without hedges", look: plainLook }] : [])
-    ],
-    notes: [
-      "Each row is a call by its number, and time counts from when it was due. Its upper bar is the primary, those below are hedges.",
-      ...notes
-    ],
-    figures: table(
+  return [
+    {
+      _tag: "Chart",
       caption,
-      [
-        ["call", "chosen as", "due at", "took", ...(isKnownPlain ? ["without hedges"] : []), "attempts"],
-        ...groups.flatMap((group) => group.calls.map((call) => rowOf(call, group.title, isKnownPlain)))
+      alternative: `Bar chart of ${Say.count(calls.length)} calls with a bar for each attempt, from when it was sent to its end. A hedge answered ${Say.count(won.length)} of them. ${groups.map(({ title, calls }) => `${title}: ${spread(calls)}`).join(" ")}`,
+      legend: [
+        ...seen.map((end) => ({ label: `attempt that ${words[end]}`, look: looks[end] })),
+        ...(isKnownPlain ? [{ label: "answer without hedges", look: plainLook }] : [])
       ],
-      1
-    ),
-    spec: (width) => spec(width, groups)
-  }
+      notes: [
+        "Each row is a call by its number, and time counts from when it was due. Its upper bar is the primary, those below are hedges.",
+        ...notes
+      ],
+      figures: table(
+        caption,
+        [
+          ["call", "chosen as", "due at", "took", ...(isKnownPlain ? ["without hedges"] : []), "attempts"],
+          ...groups.flatMap((group) => group.calls.map((call) => rowOf(call, group.title, isKnownPlain)))
+        ],
+        1
+      ),
+      spec: (width) => spec(width, groups)
+    }
+  ]
 }
 
 const plainLook: Look = { kind: "point", shape: "diamond", dash: [], colour: "var(--text)" }

@@ -44,7 +44,7 @@ const blocksOf = (part: Part, goals: Goals, whose: string): ReadonlyArray<Block>
     Table.rows(part.outlook, goals)
   ),
   ...policies(part, whose),
-  latencies(part, whose),
+  ...latencies(part, whose),
   ...sweep(part, goals, whose)
 ]
 
@@ -64,7 +64,7 @@ const policies = ({ policy, verdict: { row } }: Part, whose: string): ReadonlyAr
   ]
 }
 
-const latencies = (part: Part, whose: string): Block => {
+const latencies = (part: Part, whose: string): ReadonlyArray<Block> => {
   const { evidence, verdict } = part
   const { distribution } = evidence
   const { row } = verdict
@@ -110,27 +110,24 @@ const sweep = (
 ): ReadonlyArray<Block> => {
   const calls = rows.filter(({ fanOut }) => fanOut === 1)
   const label = Say.labels[objective]
-  if (calls.every((row) => row[objective] === null)) return []
   const settings = ["none", ...calls.map(({ extraLoad }) => Say.percent(extraLoad))]
-  return [
-    Sweep.chart({
-      caption: `${label} by the extra load that is allowed, ${whose}`,
-      axis: "extra load",
-      settings,
-      label,
-      series: [
-        {
-          name: "forecast, and its 95 % interval",
-          look: Looks.hedged,
-          values: [unhedged[objective], ...calls.map((row) => row[objective])],
-          intervals: [unhedged, ...calls].map((figures) => figures.ci[objective])
-        },
-        {
-          name: "the least that any policy could reach",
-          look: Looks.others[0]!,
-          values: [unhedged[objective], ...oracle.filter(({ fanOut }) => fanOut === 1).map(({ ms }) => ms)]
-        }
-      ]
-    })
-  ]
+  return Sweep.chart({
+    caption: `${label} by the extra load that is allowed, ${whose}`,
+    axis: "extra load",
+    settings,
+    label,
+    series: [
+      {
+        name: "forecast, and its 95 % interval",
+        look: Looks.hedged,
+        values: [unhedged[objective], ...calls.map((row) => row[objective])],
+        intervals: [unhedged, ...calls].map((figures) => figures.ci[objective])
+      },
+      {
+        name: "the least that any policy could reach",
+        look: Looks.others[0]!,
+        values: [unhedged[objective], ...oracle.filter(({ fanOut }) => fanOut === 1).map(({ ms }) => ms)]
+      }
+    ]
+  })
 }

@@ -36,36 +36,37 @@ export const page = (settings: Settings, rows: ReadonlyArray<Row>, records: Reco
 })
 
 const sweep = ({ loads }: Settings, rows: ReadonlyArray<Row>): ReadonlyArray<Block> =>
-  loads.length < 2
-    ? []
-    : [
-        Sweep.chart({
-          caption: "P99 by how busy the servers are",
-          axis: "utilisation without hedges",
-          settings: loads.map(Report.loadName),
-          label: "P99",
-          series: sides.flatMap((side) => {
-            const of = rows.filter((row) => row.side === side)
-            return of.length === 0
-              ? []
-              : [{ name: Report.sides[side], look: looks[side], values: of.map(({ p99 }) => p99) }]
-          })
-        })
-      ]
+  Sweep.chart({
+    caption: "P99 by how busy the servers are",
+    axis: "utilisation without hedges",
+    settings: loads.map(Report.loadName),
+    label: "P99",
+    series: sides.flatMap((side) => {
+      const of = rows.filter((row) => row.side === side)
+      return of.length === 0
+        ? []
+        : [{ name: Report.sides[side], look: looks[side], values: of.map(({ p99 }) => p99) }]
+    })
+  })
 
 const sectionOf = (settings: Settings, load: Load, records: Records): Section => {
   const name = Report.loadName(load)
   return {
     heading: `At a load of ${name}`,
     blocks: [
-      latencies(settings, load, name, records),
-      timeline(settings, load, name, records),
+      ...latencies(settings, load, name, records),
+      ...timeline(settings, load, name, records),
       ...extraLoad(settings, load, name, records)
     ]
   }
 }
 
-const latencies = ({ calls, hedging }: Settings, load: Load, name: string, records: Records): Block =>
+const latencies = (
+  { calls, hedging }: Settings,
+  load: Load,
+  name: string,
+  records: Records
+): ReadonlyArray<Block> =>
   Cdf.chart({
     caption: `Share of calls that were answered by a time, at ${name}`,
     curves: Array.from(records.of(load), ([side, { outcomes }]) => {
@@ -84,7 +85,7 @@ const latencies = ({ calls, hedging }: Settings, load: Load, name: string, recor
 /** How many calls are shown for each reason. */
 const shown = 8
 
-const timeline = ({ calls }: Settings, load: Load, name: string, records: Records): Block => {
+const timeline = ({ calls }: Settings, load: Load, name: string, records: Records): ReadonlyArray<Block> => {
   const hedged = records.of(load).get("hedged")!
   const plain = records.of(load).get("unhedged")!.outcomes!.elapsed
   const from = warmUpOf(calls)
@@ -106,7 +107,7 @@ const timeline = ({ calls }: Settings, load: Load, name: string, records: Record
         evenly(shown, withHedge)
       ),
       group(`${shown} of the ${count(all)} calls`, evenly(shown, all))
-    ].filter((each) => each.calls.length > 0),
+    ],
     notes: [
       "Chosen by rule, not by looks: those that took longest, and from those in the order in which they came every so many. A call comes at the same time and draws the same first latency with and without hedges, but servers may be busy with other things."
     ]
@@ -126,17 +127,15 @@ const extraLoad = (
     return [{ name: Report.sides[side], look: looks[side satisfies Side], stretches }]
   })
   const { slowdown } = cluster
-  return [
-    OverTime.chart({
-      caption: `Hedges per call as the load went on, at ${name}`,
-      series,
-      budget: hedging.extraLoad,
-      ...(slowdown === undefined
-        ? {}
-        : { shade: { name: "slowdown", fromMs: slowdown.from, toMs: slowdown.to } }),
-      notes: ["Hedges count when their call came. 10 hedges more are allowed in advance."]
-    })
-  ]
+  return OverTime.chart({
+    caption: `Hedges per call as the load went on, at ${name}`,
+    series,
+    budget: hedging.extraLoad,
+    ...(slowdown === undefined
+      ? {}
+      : { shade: { name: "slowdown", fromMs: slowdown.from, toMs: slowdown.to } }),
+    notes: ["Hedges count when their call came. 10 hedges more are allowed in advance."]
+  })
 }
 
 /** The suite's, for people. */

@@ -2,7 +2,7 @@
 import * as Cdf from "../html/cdf.js"
 import * as Looks from "../html/looks.js"
 import * as OverTime from "../html/overTime.js"
-import { type Page, type Section, table, text } from "../html/page.js"
+import { type Block, type Page, table, text } from "../html/page.js"
 import * as Timeline from "../html/timeline.js"
 import type { Result } from "./experiment.js"
 import type { Forecast } from "./forecast.js"
@@ -56,8 +56,9 @@ export const page = (
         text(...Table.notes(settings, result, forecast))
       ]
     },
-    latencies(settings, result, rounds),
-    ...(rounds.trace === null ? [] : traced(settings, rounds.trace))
+    { heading: "Latencies", blocks: latencies(settings, result, rounds) },
+    { heading: "Calls", blocks: calls(settings, rounds) },
+    { heading: "Extra load", blocks: extraLoad(settings, rounds) }
   ]
 })
 
@@ -65,72 +66,50 @@ const latencies = (
   { hedging, load, rounds: count, timeoutMs }: Settings,
   result: Result,
   rounds: Rounds
-): Section => ({
-  heading: "Latencies",
-  blocks: [
-    Cdf.chart({
-      caption: "Share of calls that were answered by a time",
-      of: load.fanOut === 1 ? "calls" : "pages",
-      curves: [rounds.curve("plain"), rounds.curve("hedged")],
-      percentiles: [...Object.values(percentiles), 0.9999],
-      marks: [
-        ...(hedging.delayMs === null || hedging.delayMs === 0
-          ? []
-          : [{ name: "first hedge", ms: hedging.delayMs }]),
-        ...(timeoutMs === null ? [] : [{ name: "time-out", ms: timeoutMs }])
-      ],
-      notes: [
-        ...(count === 1 ? [] : [`At each percentile the median of ${count} rounds.`]),
-        ...(result.plain.failures + result.hedged.failures === 0
-          ? []
-          : ["Calls without an answer are later than every time: a curve ends below their share."])
-      ]
-    })
-  ]
-})
-
-const traced = (
-  { hedging, load, rounds }: Settings,
-  { extraLoad, groups }: Trace
-): ReadonlyArray<Section> => {
-  const first = rounds === 1 ? [] : [`Of the first of ${rounds} rounds.`]
-  return [
-    ...(groups.length === 0
-      ? []
-      : [
-          {
-            heading: "Calls",
-            blocks: [
-              Timeline.chart({
-                caption: "Some hedged calls, attempt by attempt",
-                groups,
-                notes: [
-                  "Chosen by rule, not by looks: those that took longest, and from those in the order in which they were due every so many. An attempt ends here with its response's headers; the call when its body has been read.",
-                  ...first
-                ]
-              })
-            ]
-          }
-        ]),
-    ...(extraLoad.length === 0
-      ? []
-      : [
-          {
-            heading: "Extra load",
-            blocks: [
-              OverTime.chart({
-                caption: "Hedges per call as the load went on",
-                series: [{ name: "hedged", look: Looks.hedged, stretches: extraLoad }],
-                budget: hedging.extraLoad,
-                notes: [
-                  load.rate === null
-                    ? "Hedges count when they were sent, and are a share of all calls, which were due at once."
-                    : "Hedges count when their call was due. 10 hedges more are allowed in advance.",
-                  ...first
-                ]
-              })
-            ]
-          }
-        ])
-  ]
+): ReadonlyArray<Block> => {
+  const of = load.fanOut === 1 ? "calls" : "pages"
+  return Cdf.chart({
+    caption: `Share of ${of} that were answered by a time`,
+    of,
+    curves: [rounds.curve("plain"), rounds.curve("hedged")],
+    percentiles: [...Object.values(percentiles), 0.9999],
+    marks: [
+      ...(hedging.delayMs === null || hedging.delayMs === 0
+        ? []
+        : [{ name: "first hedge", ms: hedging.delayMs }]),
+      ...(timeoutMs === null ? [] : [{ name: "time-out", ms: timeoutMs }])
+    ],
+    notes: [
+      ...(count === 1 ? [] : [`At each percentile the median of ${count} rounds.`]),
+      ...(result.plain.failures + result.hedged.failures === 0
+        ? []
+        : ["Calls without an answer are later than every time: a curve ends below their share."])
+    ]
+  })
 }
+
+const calls = ({ rounds: count }: Settings, { trace }: Rounds): ReadonlyArray<Block> =>
+  Timeline.chart({
+    caption: "Some hedged calls, attempt by attempt",
+    groups: trace?.groups ?? [],
+    notes: [
+      "Chosen by rule, not by looks: those that took longest, and from those in the order in which they were due every so many. An attempt ends here with its response's headers; the call when its body has been read.",
+      ...ofFirst(count)
+    ]
+  })
+
+const extraLoad = ({ hedging, load, rounds: count }: Settings, { trace }: Rounds): ReadonlyArray<Block> =>
+  OverTime.chart({
+    caption: "Hedges per call as the load went on",
+    series: [{ name: "hedged", look: Looks.hedged, stretches: trace?.extraLoad ?? [] }],
+    budget: hedging.extraLoad,
+    notes: [
+      load.rate === null
+        ? "Hedges count when they were sent, and are a share of all calls, which were due at once."
+        : "Hedges count when their call was due. 10 hedges more are allowed in advance.",
+      ...ofFirst(count)
+    ]
+  })
+
+const ofFirst = (rounds: number): ReadonlyArray<string> =>
+  rounds === 1 ? [] : [`Of the first of ${rounds} rounds.`]

@@ -115,7 +115,7 @@ const groupsOf = (calls: ReadonlyArray<Call>): ReadonlyArray<CallGroup> => {
     { title: `The ${slowest.length} slowest of ${count(calls)}`, calls: slowest },
     choose(hedged, "with a hedge"),
     choose(calls, "calls")
-  ].filter((group) => group.calls.length > 0)
+  ]
 }
 
 const choose = (calls: ReadonlyArray<Call>, what: string): CallGroup => {

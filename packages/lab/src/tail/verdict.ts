@@ -1,6 +1,6 @@
 /** Whether hedging was worth it, in words. */
 import type { Result } from "./experiment.js"
-import type { Settings } from "./settings.js"
+import type { Load, Settings } from "./settings.js"
 import { busy } from "./strain.js"
 import type { Percentile } from "./summary.js"
 import { type Bounded, ratioOf, timeOf } from "./unanswered.js"
@@ -17,6 +17,7 @@ export const verdict = (settings: Settings, result: Result): ReadonlyArray<strin
 const main = ({ load, timeoutMs }: Settings, result: Result): string => {
   const { hedged, plain } = result
   const name = load.fanOut === 1 ? "P99" : "P99 of a page"
+  if (load.calls / load.fanOut < 100) return `Cannot be told: ${sent(load)} are too few for a P99.`
   const ratio = ratioOf(plain, hedged, "p99", timeoutMs)
   const [from, to] = [plain, hedged].map((side) => timeOf(side, "p99", timeoutMs))
   if (ratio === null || !from || !to) return `Cannot be told: ${name} falls on calls without an answer.`
@@ -60,14 +61,13 @@ const leastBeyond = 10
 
 /** Why one might doubt the figures. */
 export const doubts = ({ load }: Settings, result: Result): ReadonlyArray<string> => {
-  const calls = load.calls / load.fanOut
-  const beyond = Math.floor(calls / 100)
+  const beyond = Math.floor(load.calls / load.fanOut / 100)
   const lines = busy(result)
   return [
     ...(beyond >= leastBeyond
       ? []
       : [
-          `Of ${count(calls)} ${load.fanOut === 1 ? "calls" : "pages"} only ${beyond} are later than P99, so that chance decides it: send more, by --requests.`
+          `P99 rests on the ${beyond <= 1 ? "slowest" : `${beyond} slowest`} of ${sent(load)}, so that chance decides it: send more, by --requests.`
         ]),
     ...(lines.length === 0
       ? []
@@ -76,6 +76,9 @@ export const doubts = ({ load }: Settings, result: Result): ReadonlyArray<string
         ])
   ]
 }
+
+const sent = ({ calls, fanOut }: Load): string =>
+  `${count(calls / fanOut)} ${fanOut === 1 ? "calls" : "pages"}`
 
 const time = ({ bound, value }: Bounded): string =>
   `${bound === undefined ? "" : `${bound} `}${value.toFixed(1)} ms`

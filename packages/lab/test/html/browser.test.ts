@@ -22,7 +22,6 @@ interface Ran<Json> {
 let browser: Browser
 let folder: string
 let tail: Ran<ReturnType<typeof Tail.report>>
-let burst: Ran<ReturnType<typeof Tail.report>>
 let simulate: Ran<SimulateJson>
 let plan: Ran<ReturnType<typeof Plan.render>>
 
@@ -59,13 +58,12 @@ const record = (): string =>
 
 const small = ["--fast", "1-5", "--slow", "50-100", "--delay", "20"]
 
-describe.skipIf(isMissing)("a page in a browser", { timeout: 120_000 }, () => {
+describe.skipIf(isMissing)("a page in a browser", { timeout: 240_000 }, () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "hedge-lab-"))
     const recorded = join(folder, "<img src=x onerror=\"document.title='owned'\">.csv")
     await writeFile(recorded, record())
     tail = await run("tail", "tail", "--requests", "300", ...small)
-    burst = await run("burst", "tail", "--burst", "--requests", "50", "--timeout", "90", ...small)
     simulate = await run(
       "simulate",
       "simulate",
@@ -78,14 +76,14 @@ describe.skipIf(isMissing)("a page in a browser", { timeout: 120_000 }, () => {
     )
     plan = await run("plan", "plan", recorded, "--column", "ms", "--unit", "ms", "--key", "route")
     browser = await launch()
-  }, 120_000)
+  }, 240_000)
 
   afterAll(async () => {
     await browser?.close()
     await rm(folder, { recursive: true, force: true })
   })
 
-  const files = () => [tail.file, burst.file, simulate.file, plan.file]
+  const files = () => [tail.file, simulate.file, plan.file]
 
   const tables = async (file: string): Promise<Tables> => {
     const { page } = await openPage(browser, file, { scheme: "light", width: 1_280 })
@@ -147,59 +145,42 @@ describe.skipIf(isMissing)("a page in a browser", { timeout: 120_000 }, () => {
   })
 
   it("shows the figures of `tail --json`", async () => {
-    // a percentile that a busy machine's calls did not reach is no point of a curve
-    expect(
-      (await tables(tail.file))["Share of calls that were answered by a time"]!.map(([name]) => name)
-    ).toEqual(["percentile", "P50", "P95", "P98.5", "P99"])
-    for (const { file, json } of [tail, burst]) {
-      const found = await tables(file)
-      const rows = new Map(
-        found["What became of the calls, plain and hedged"]!.map(([name, ...cells]) => [name, cells])
-      )
-      const curve = new Map(
-        found["Share of calls that were answered by a time"]!.map(([name, ...cells]) => [name, cells])
-      )
-      for (const [name, label] of [
-        ["p50", "P50"],
-        ["p95", "P95"],
-        ["p98_5", "P98.5"],
-        ["p99", "P99"],
-        ["p999", "P99.9"]
-      ] as const) {
-        const cells = rows.get(label)!
-        for (const [i, side] of (["plain", "hedged"] as const).entries()) {
-          near(numberIn(cells[i]!), json[side][name]!, 0.05)
-          const drawn = curve.get(label)?.[i]
-          if (drawn !== undefined && drawn !== "–") near(numberIn(drawn), json[side][name]!, 0.06)
-        }
-        if (json.ratio[name] !== null) near(numberIn(cells[2]!), json.ratio[name], 0.0005)
-      }
-      near(numberIn(rows.get("requests per call")![1]!), json.hedged.requestsPerCall!, 0.005)
+    const found = await tables(tail.file)
+    const [, ...curve] = found["Share of calls that were answered by a time"]!
+    const rows = new Map(
+      found["What became of the calls, plain and hedged"]!.map(([name, ...cells]) => [name, cells])
+    )
+    const names = { p50: "P50", p95: "P95", p98_5: "P98.5", p99: "P99", p999: "P99.9" }
+    for (const name of ["p50", "p95", "p98_5", "p99", "p999"] as const) {
+      const [plain, hedged, ratio] = rows.get(names[name])!
+      near(plain!, tail.json.plain[name]!, 0.05)
+      near(hedged!, tail.json.hedged[name]!, 0.05)
+      near(ratio!, tail.json.ratio[name]!, 0.0005)
+      const drawn = curve.find(([label]) => label === names[name])
+      // 300 calls say nothing of one in a thousand
+      expect(drawn === undefined).toBe(name === "p999")
+      if (drawn === undefined) continue
+      near(drawn[1]!, tail.json.plain[name]!)
+      near(drawn[2]!, tail.json.hedged[name]!)
     }
+    near(rows.get("requests per call")![1]!, tail.json.hedged.requestsPerCall!, 0.005)
   })
 
   it("shows the figures of `simulate --json`", async () => {
     const found = await tables(simulate.file)
     const [, ...rows] = found["What became of the calls at each load"]!
     expect(rows).toHaveLength(simulate.json.rows.length)
-    for (const [i, json] of simulate.json.rows.entries()) {
-      const [, , p50, p95, p99, p999, ratio, requests] = rows[i]!.map(numberIn)
-      for (const [shown, known] of [
-        [p50, json.p50],
-        [p95, json.p95],
-        [p99, json.p99],
-        [p999, json.p999]
-      ] as const) {
-        near(shown!, known, 0.05)
-      }
-      near(ratio!, json.ratio, 0.0005)
-      near(requests!, json.requestsPerCall, 0.0005)
+    for (const [i, { p50, p95, p99, p999, ratio, requestsPerCall }] of simulate.json.rows.entries()) {
+      const [, , ...cells] = rows[i]!
+      for (const [j, known] of [p50, p95, p99, p999].entries()) near(cells[j]!, known, 0.05)
+      near(cells[4]!, ratio, 0.0005)
+      near(cells[5]!, requestsPerCall, 0.0005)
     }
-    const half = new Map(
-      found["Share of calls that were answered by a time, at 50 %"]!.map(([name, ...cells]) => [name, cells])
-    )
+    const half = found["Share of calls that were answered by a time, at 50 %"]!
     const sides = simulate.json.rows.filter(({ utilisation }) => utilisation === 0.5)
-    half.get("P99")!.forEach((cell, i) => near(numberIn(cell), sides[i]!.p99, 0.06))
+    const [, ...drawn] = half.find(([label]) => label === "P99")!
+    expect(drawn).toHaveLength(sides.length)
+    for (const [i, { p99 }] of sides.entries()) near(drawn[i]!, p99)
   })
 
   it("shows the figures of `plan --json`, of all calls and of each key", async () => {
@@ -212,12 +193,12 @@ describe.skipIf(isMissing)("a page in a browser", { timeout: 120_000 }, () => {
     for (const { part, whose } of parts) {
       const [, none, ...rows] =
         found[`What the best policy under each budget should do for the latencies ${whose}`]!
-      near(numberIn(none![6]!), part.unhedged.p99!, 0.06)
+      near(none![6]!, part.unhedged.p99!)
       part.rows.forEach((row, i) => {
-        if (row.p99 !== null) near(numberIn(rows[i]![6]!), row.p99, 0.06)
+        if (row.p99 !== null) near(rows[i]![6]!, row.p99)
       })
       const curve = found[`Share of calls answered by a time, ${whose}`]!
-      near(numberIn(curve.find(([name]) => name === "P99")![1]!), part.unhedged.p99!, 0.06)
+      near(curve.find(([name]) => name === "P99")![1]!, part.unhedged.p99!)
     }
   })
 
@@ -233,7 +214,8 @@ describe.skipIf(isMissing)("a page in a browser", { timeout: 120_000 }, () => {
 
 const numberIn = (cell: string): number => Number(/-?[\d,.]+/.exec(cell)?.[0].replaceAll(",", ""))
 
-const near = (shown: number, known: number, error: number): void => {
-  // what is shown has been rounded, what is printed to four decimals
-  expect(Math.abs(shown - known), `${shown} is shown of ${known}`).toBeLessThanOrEqual(error + 1e-4)
+/** @param error what rounding may change: if nothing is said, what four digits leave out. */
+const near = (cell: string, known: number, error = known * 0.0005): void => {
+  // JSON has four decimals
+  expect(Math.abs(numberIn(cell) - known), `${cell} is shown of ${known}`).toBeLessThanOrEqual(error + 1e-4)
 }

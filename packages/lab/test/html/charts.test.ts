@@ -5,6 +5,7 @@ import * as Cdf from "../../src/html/cdf.js"
 import { draw } from "../../src/html/draw.js"
 import * as Looks from "../../src/html/looks.js"
 import * as OverTime from "../../src/html/overTime.js"
+import * as Sweep from "../../src/html/sweep.js"
 import * as Ticks from "../../src/html/ticks.js"
 import * as Timeline from "../../src/html/timeline.js"
 
@@ -23,7 +24,7 @@ describe("the share of calls answered by a time", () => {
       caption: "",
       curves: [curve(upTo(1_000), "plain"), curve(upTo(100), "hedged")],
       percentiles: [0.5, 0.99, 0.999, 0.9999]
-    })
+    })[0]!
     expect(figures.rows).toEqual([
       ["percentile", "plain", "hedged"],
       ["P50", "500 ms", "50 ms"],
@@ -34,7 +35,11 @@ describe("the share of calls answered by a time", () => {
 
   it("ends below the share of the calls that nobody answered", () => {
     const sorted = upTo(100).fill(Number.POSITIVE_INFINITY, 90)
-    const { figures, spec } = Cdf.chart({ caption: "", curves: [curve(sorted)], percentiles: [0.5, 0.99] })
+    const { figures, spec } = Cdf.chart({
+      caption: "",
+      curves: [curve(sorted)],
+      percentiles: [0.5, 0.99]
+    })[0]!
     expect(figures.rows.map(([name]) => name)).toEqual(["percentile", "P50"])
     const line = spec(960).data!.find(({ name }) => name === "line0") as unknown as {
       readonly values: ReadonlyArray<{ readonly x: number; readonly y: number }>
@@ -56,7 +61,7 @@ describe("the share of calls answered by a time", () => {
       caption: "",
       curves: [nothing, zeros, unbounded],
       percentiles: [0.5]
-    })
+    })[0]!
     expect(alternative).toContain("plain: nothing is known.")
     expect((await draw(spec(328))).text).not.toMatch(/NaN|Infinity|undefined/)
   })
@@ -112,7 +117,7 @@ describe("the timeline", () => {
     const { figures, legend } = Timeline.chart({
       caption: "",
       groups: [{ title: "The slowest", calls: [call, { ...call, number: 2, tookMs: null, attempts: [] }] }]
-    })
+    })[0]!
     expect(figures.rows.slice(1)).toEqual([
       [
         "1,234",
@@ -154,4 +159,16 @@ describe("the extra load", () => {
     expect(stretches.reduce((sum, { extraLoad }) => sum + extraLoad, 0)).toBeCloseTo(0.3)
     expect(stretches.at(-1)).toMatchObject({ toMs: 60, extraLoad: 0.2 })
   })
+})
+
+it("a chart of nothing is none", () => {
+  expect(Cdf.chart({ caption: "", curves: [curve(upTo(9))], percentiles: [0.5] })).toEqual([])
+  expect(Timeline.chart({ caption: "", groups: [{ title: "The slowest", calls: [] }] })).toEqual([])
+  const series = { name: "hedged", look: Looks.hedged }
+  expect(OverTime.chart({ caption: "", series: [{ ...series, stretches: [] }], budget: 0.1 })).toEqual([])
+  const sweep = { caption: "", axis: "load", label: "P99" }
+  expect(
+    Sweep.chart({ ...sweep, settings: ["a", "b"], series: [{ ...series, values: [null, null] }] })
+  ).toEqual([])
+  expect(Sweep.chart({ ...sweep, settings: ["a"], series: [{ ...series, values: [1] }] })).toEqual([])
 })

@@ -72,6 +72,9 @@ describe("the verdict", () => {
     expect(verdict(settings, { plain: cut, hedged })[0]).toBe(
       "Cannot be told: P99 falls on calls without an answer."
     )
+    expect(first({}, { load: { ...settings.load, calls: 99 } })).toBe(
+      "Cannot be told: 99 calls are too few for a P99."
+    )
     expect(verdict(settings, { plain: cut, hedged }).at(-1)).toBe(
       "Calls without an answer: 40 plain, 0 hedged."
     )
@@ -80,7 +83,7 @@ describe("the verdict", () => {
   it("has doubts where calls were few or the machine was busy", () => {
     expect(doubts(settings, { plain, hedged })).toEqual([])
     expect(doubts({ ...settings, load: { ...settings.load, calls: 300 } }, { plain, hedged })).toEqual([
-      "Of 300 calls only 3 are later than P99, so that chance decides it: send more, by --requests."
+      "P99 rests on the 3 slowest of 300 calls, so that chance decides it: send more, by --requests."
     ])
     const busy = { ...hedged, client: { ...calm, cpuShare: 0.95 } }
     expect(doubts(settings, { plain, hedged: busy })).toEqual([
