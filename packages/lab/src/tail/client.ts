@@ -74,8 +74,9 @@ export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.
             cancelled: copies.cancelled,
             hedges: hedged?.counts() ?? Hedged.start(),
             learned: yield* hedged?.learned ?? Effect.succeed(null),
-            trace: tracer?.trace(load, outcomes.latencies) ?? null,
-            strain: strain()
+            strain: strain(),
+            // after the watch has ended, since this takes time
+            trace: tracer?.trace(load, outcomes.latencies) ?? null
           }
         })
     }

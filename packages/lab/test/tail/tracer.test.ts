@@ -59,6 +59,7 @@ const settings: Settings = {
   load: { calls: 200, rate: 500, fanOut: 1 },
   hedging: { delayMs: 20, maxAttempts: 3, extraLoad: 0.5 },
   timeoutMs: null,
+  transport: "undici",
   warmUp: 0,
   rounds: 1
 }

@@ -8,6 +8,7 @@ const settings: Settings = {
   load: { calls: 3_000, rate: 500, fanOut: 1 },
   hedging: { delayMs: 80, maxAttempts: 3, extraLoad: 0.2 },
   timeoutMs: null,
+  transport: "undici",
   warmUp: 200,
   rounds: 1
 }
