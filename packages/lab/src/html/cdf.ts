@@ -47,7 +47,7 @@ export const ofSorted = (sorted: ArrayLike<number>): ((p: number) => number) => 
 
 /** Empty if there are too few latencies to draw. */
 export const chart = (options: Options): ReadonlyArray<Chart> => {
-  const { caption, curves, notes = [], percentiles } = options
+  const { caption, curves, marks = [], notes = [], percentiles } = options
   if (curves.every(({ n }) => n < least)) return []
   const of = options.of ?? "calls"
   const shown = percentiles.filter((p) => curves.some((curve) => tells(curve, p)))
@@ -64,7 +64,7 @@ export const chart = (options: Options): ReadonlyArray<Chart> => {
       caption,
       alternative: `Line chart of the share of ${of} that were answered within a time. ${curves
         .map((curve) => sentence(curve, shown))
-        .join(" ")}`,
+        .join(" ")}${marks.map(({ ms, name }) => ` A line marks the ${name}, ${Say.ms(ms)}.`).join("")}`,
       legend: curves.map(({ look, name }) => ({ label: name, look })),
       notes: [
         `Higher is a larger share of ${of}, further left is faster. Each nine of the share has the same height${ending(curves, of)}.`,

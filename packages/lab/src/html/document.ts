@@ -77,17 +77,24 @@ const blockOf = (block: Block, id: Id): Markup | Promise<Markup> => {
 /** It scrolls by itself where the screen is too narrow, by keyboard as well. */
 const tableOf = ({ caption, rowHeaders, rows: [head = [], ...rows] }: Table, id: Id): Markup => {
   const name = id("table")
+  const kinds = head.map((_, i) => {
+    if (i < rowHeaders) return html` class="left"`
+    return rows.some((row) => (row[i] ?? "").length > mostOnALine) ? html` class="words"` : undefined
+  })
   return html`<div class="scroll" role="region" aria-labelledby="${name}" tabindex="0"><table>
 <caption id="${name}">${caption}</caption>
-<thead><tr>${head.map((cell) => (cell === "" ? html`<td></td>` : html`<th scope="col">${cell}</th>`))}</tr></thead>
+<thead><tr>${head.map((cell, i) => (cell === "" ? html`<td></td>` : html`<th scope="col"${kinds[i]}>${cell}</th>`))}</tr></thead>
 <tbody>${rows.map(
     (row) => html`<tr>${head.map((_, i) =>
-      i < rowHeaders ? html`<th scope="row">${row[i]}</th>` : html`<td>${row[i]}</td>`
+      i < rowHeaders ? html`<th scope="row">${row[i]}</th>` : html`<td${kinds[i]}>${row[i]}</td>`
     )}</tr>
 `
   )}</tbody></table></div>
 `
 }
+
+/** More is a sentence, and is broken into lines. */
+const mostOnALine = 40
 
 const widths = { wide: 960, narrow: 328 } as const
 

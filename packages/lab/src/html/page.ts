@@ -1,4 +1,30 @@
-/** A page of results, as data. `document.ts` makes HTML of it, `file.ts` a file. */
+/**
+ * A page of results, as data. `document.ts` makes HTML of it, `file.ts` a file: a command takes `option` of it, asks it to `prepare` before it
+ * measures anything, and hands the page to what it is given then.
+ *
+ * @example
+ * const write = yield* HtmlFile.prepare(html)
+ * const sorted = yield* measure
+ * if (write !== undefined) {
+ *   yield* write({
+ *     title: "hedge-lab hol",
+ *     lead: ["What was measured"],
+ *     verdict: ["What to think of it"],
+ *     warnings: [],
+ *     sections: [
+ *       { heading: "Figures", blocks: [table("What became of the calls", rows)] },
+ *       {
+ *         heading: "Latencies",
+ *         blocks: Cdf.chart({
+ *           caption: "Share of calls that were answered by a time",
+ *           curves: [{ name: "plain", look: Looks.plain, n: sorted.length, quantile: Cdf.ofSorted(sorted) }],
+ *           percentiles: [0.5, 0.95, 0.99]
+ *         })
+ *       }
+ *     ]
+ *   })
+ * }
+ */
 import type { Spec } from "vega"
 import type { Look } from "./looks.js"
 

@@ -35,8 +35,8 @@ nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; pad
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .875rem; overflow-wrap: normal; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
 th, td { padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: top; white-space: nowrap; }
-th[scope=row], tr > :first-child, .words td { text-align: left; }
-.words td { white-space: normal; min-width: 16rem; }
+th[scope=row], .left, .words { text-align: left; }
+.words { white-space: normal; min-width: 18rem; }
 thead th { border-bottom: 2px solid var(--muted); vertical-align: bottom; }
 th { font-weight: 600; }
 tbody th { font-weight: 400; }

@@ -15,16 +15,24 @@ const sentence = (side: "hedged" | "idle", rows: ReadonlyArray<Row>): string => 
   const better = rows.filter(({ ratio }) => ratio <= 1 - worthwhile)
   const worse = rows.filter(({ ratio }) => ratio >= 1 + worthwhile)
   const best = rows.reduce((least, row) => (row.ratio < least.ratio ? row : least))
+  const worst = rows.reduce((most, row) => (row.ratio > most.ratio ? row : most))
   const price = Math.max(...rows.map(({ requestsPerCall }) => requestsPerCall - 1))
   const found =
     better.length > 0
-      ? `Worth it at ${loads(better, rows)}: P99 comes down by up to ${percent(1 - best.ratio)} (to ${best.p99.toFixed(1)} ms at ${loadName(best.load)})`
-      : `Not worth it: P99 comes down by ${percent(Math.max(0, 1 - best.ratio))} at best`
+      ? `worth it at ${loads(better, rows)}. P99 comes down ${change(best, rows)}`
+      : best.ratio < 1
+        ? `not worth it. P99 comes down ${change(best, rows)}`
+        : "not worth it. P99 does not come down"
   const harm =
-    worse.length > 0
-      ? `It is harmful at ${loads(worse, rows)}: P99 grows there by up to ${percent(Math.max(...worse.map(({ ratio }) => ratio)) - 1)}.`
-      : "At no load does it make P99 worse by a tenth."
-  return `${capitalised(sides[side])}. ${found}, for at most ${percent(price)} more requests. ${harm}`
+    worse.length > 0 ? ` Harmful at ${loads(worse, rows)}: P99 goes up ${change(worst, rows)}.` : ""
+  return `${capitalised(sides[side])}: ${found}, for ${rows.length > 1 ? "at most " : ""}${percent(price)} more requests.${harm}`
+}
+
+/** By how much P99 changes, at most and where, if there are several loads. */
+const change = ({ load, p99, ratio }: Row, rows: ReadonlyArray<Row>): string => {
+  const to = `to ${p99.toFixed(1)} ms`
+  const by = percent(Math.abs(1 - ratio))
+  return rows.length > 1 ? `by up to ${by} (${to}, at ${loadName(load)})` : `by ${by}, ${to}`
 }
 
 const recovery = (

@@ -73,10 +73,28 @@ describe("the verdict", () => {
 
   it("says at which loads hedging is worth it, and at which it harms", () => {
     expect(verdict([row(0.5, 0.2), row(0.9, 1.3)])).toEqual([
-      "Hedged. Worth it at a load of 50 %: P99 comes down by up to 80.0 % (to 20.0 ms at 50 %), for at most 10.0 % more requests. It is harmful at a load of 90 %: P99 grows there by up to 30.0 %."
+      "Hedged: worth it at a load of 50 %. P99 comes down by up to 80.0 % (to 20.0 ms, at 50 %), for at most 10.0 % more requests. Harmful at a load of 90 %: P99 goes up by up to 30.0 % (to 130.0 ms, at 90 %)."
     ])
+    expect(verdict([row(0.5, 0.2), row(0.9, 0.8)])[0]).toMatch(/^Hedged: worth it at every load\. /)
     expect(verdict([row(0.5, 0.95)])).toEqual([
-      "Hedged. Not worth it: P99 comes down by 5.0 % at best, for at most 10.0 % more requests. At no load does it make P99 worse by a tenth."
+      "Hedged: not worth it. P99 comes down by 5.0 %, to 95.0 ms, for 10.0 % more requests."
     ])
+    expect(verdict([row(0.5, 1.05)])).toEqual([
+      "Hedged: not worth it. P99 does not come down, for 10.0 % more requests."
+    ])
+  })
+
+  it("says how soon calls are as fast as before a slowdown", () => {
+    const rows = [0.1, 1].map(
+      (ratio, i): Row => ({
+        ...row(0.5, ratio),
+        side: i === 0 ? "hedged" : "unhedged",
+        recoveredAfterMs: i * 2_500
+      })
+    )
+    const { load } = rows[0]!
+    expect(verdict(rows.map((each) => ({ ...each, load })))[1]).toBe(
+      "At 50 %, hedged, calls are as fast as before 0 s after the slowdown; unhedged 2.5 s."
+    )
   })
 })
