@@ -17,8 +17,8 @@
  *
  * When something fails:
  * - A connection that cannot be opened fails the request that has waited longest, and if there is neither a lane nor another connection being opened, all that
- *   wait, with a `RequestError` of reason `Transport`. The next connection is tried at once after a first failure, then after 50 ms, doubled up to 1 s, one at a
- *   time until one succeeds; a request that comes in between while there is no lane fails at once with the last error, so that it can be hedged elsewhere.
+ *   wait, with a `RequestError` of reason `Transport`. The next connection is tried at once after a first failure, then after 50 ms, doubled up to 250 ms, one at a
+ *   time until one succeeds; a request that comes in between waits for that try.
  * - A request of which nothing has been sent when its lane closes, or which an HTTP/2 server says that it has not begun, goes down another lane, at most
  *   three times. One that was sent fails, whatever its method: a hedge or a retry is for the caller to decide.
  * - A request that HTTP/1.1 lanes cannot send (an `Expect` header, a header with a line break) fails with reason `Encode`.

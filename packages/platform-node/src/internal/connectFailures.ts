@@ -1,6 +1,6 @@
 /** The wait after the second failure in a row, in milliseconds; each later one doubles it. */
 const shortest = 50
-const longest = 1000
+const longest = 250
 
 /**
  * When the next connection may be opened: at once after a first failure, then later and later, until one succeeds; and as long as the last one
@@ -9,14 +9,12 @@ const longest = 1000
 export class ConnectFailures {
   /** Failures in a row. Those of connections that were opened together count as one. */
   inRow = 0
-  last: Error | undefined = undefined
   /** How long was to be waited after the last. */
   backOff = 0
   private at = -Infinity
   private ripeAt = -Infinity
 
-  add(error: Error, openedAt: number, now: number): void {
-    this.last = error
+  add(openedAt: number, now: number): void {
     if (openedAt < this.at) return
     this.at = now
     this.inRow++
@@ -27,7 +25,6 @@ export class ConnectFailures {
   reset(): void {
     this.inRow = 0
     this.backOff = 0
-    this.last = undefined
     this.endBackOff()
   }
 

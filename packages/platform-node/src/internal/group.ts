@@ -49,7 +49,6 @@ export class LaneGroup {
     if (member !== undefined) return this.give(member, transfer)
     this.waiting.add(transfer)
     this.open()
-    this.failForlorn()
   }
 
   /** A lane that could not send it gives it back: it goes on before all others, up to a limit. */
@@ -67,12 +66,23 @@ export class LaneGroup {
     this.waiting.delete(transfer)
   }
 
-  /** See `HedgeTargets`. A hedge that would have to queue has nowhere to go. */
+  /** See `HedgeTargets`. A hedge that would have to queue for what others wait for has nowhere to go. */
   leastInFlight(call: CallLanes): number | undefined {
-    if (this.waiting.size > 0) return undefined
-    const member = this.pick(call, undefined)
+    const member = this.waiting.size === 0 ? this.pick(call, undefined) : undefined
     if (member !== undefined) return member.lane.inFlight
-    return this.mayOpen() ? 0 : undefined
+    return this.mayOpen() || this.isUnsettled ? 0 : undefined
+  }
+
+  /** Before the first connection has settled the protocol nobody knows how many lanes there will be; there will be more than one. */
+  private get isUnsettled(): boolean {
+    const { closing, learned, openings, upstream, waiting } = this
+    return (
+      learned === undefined &&
+      closing === undefined &&
+      openings.size > 0 &&
+      upstream.lanes === undefined &&
+      waiting.size < upstream.connecting
+    )
   }
 
   /** The lane with room whose round trip and load promise the soonest answer; of equal ones the one that was used last. */
@@ -114,7 +124,6 @@ export class LaneGroup {
       this.give(member, transfer)
     }
     this.open()
-    this.failForlorn()
   }
 
   // --- what lanes tell -------------------------------------------------------------------------------------------------
@@ -142,7 +151,6 @@ export class LaneGroup {
     this.members.delete(member)
     this.reporter?.laneClosed(this, member, error)
     this.open()
-    this.failForlorn()
     this.checkEmpty()
   }
 
@@ -231,31 +239,23 @@ export class LaneGroup {
     this.open()
   }
 
-  /** The request that waits longest fails with the error; the others may have better luck. */
+  /** The request that waits longest fails with the error, and all of them if there is no lane, nor a connection that is still being opened. */
   private onConnectFailed(error: Error, openedAt: number): void {
     const { failures } = this
-    failures.add(error, openedAt, performance.now())
+    failures.add(openedAt, performance.now())
     this.reporter?.connectFailed(this, error, failures)
-    for (const transfer of this.waiting) {
-      this.waiting.delete(transfer)
-      transfer.onError(error)
-      break
+    const [first] = this.waiting
+    if (first !== undefined) {
+      this.waiting.delete(first)
+      first.onError(error)
     }
     clearTimeout(this.retry)
     this.retry = setTimeout(() => {
       failures.endBackOff()
       this.open()
     }, failures.backOff)
-    this.retry.unref()
     this.open()
-    this.failForlorn()
-  }
-
-  /** Without a lane, nor a connection that is being opened, nobody is to wait. */
-  private failForlorn(): void {
-    const { last } = this.failures
-    if (this.members.size > 0 || this.openings.size > 0 || last === undefined) return
-    this.failWaiting(last)
+    if (this.members.size === 0 && this.openings.size === 0) this.failWaiting(error)
   }
 
   private failWaiting(error: Error): void {
