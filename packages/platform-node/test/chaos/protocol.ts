@@ -78,7 +78,13 @@ export type Told =
   | { readonly _tag: "Listening"; readonly port: number }
   | { readonly _tag: "Arrived"; readonly call: number; readonly attempt: number; readonly mischief: Mischief }
   /** An upload came to its end, and is not what was sent. */
-  | { readonly _tag: "WrongUpload"; readonly call: number; readonly attempt: number; readonly length: number }
+  | {
+      readonly _tag: "WrongUpload"
+      readonly protocol: Protocol
+      readonly call: number
+      readonly attempt: number
+      readonly length: number
+    }
   | { readonly _tag: "Count"; readonly sockets: ReadonlyArray<string>; readonly requests: number }
 
 export const headerNames = {

@@ -179,7 +179,8 @@ const checkUpload = (
   if (upload === undefined) return
   const [seed, length] = String(upload).split("/").map(Number)
   const got = Buffer.concat(chunks)
-  if (!got.equals(bytesOf(seed!, length!))) tell({ _tag: "WrongUpload", call, attempt, length: got.length })
+  if (!got.equals(bytesOf(seed!, length!)))
+    tell({ _tag: "WrongUpload", protocol, call, attempt, length: got.length })
 }
 
 server.on("request", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
@@ -201,8 +202,8 @@ server.on("request", (request: Http.IncomingMessage, response: Http.ServerRespon
   const chunks: Array<Buffer> = []
   request.on("data", (chunk: Buffer) => chunks.push(chunk))
   request.on("end", () => {
-    // of one whose stream is closed before its end Node says that it ended
-    if (!request.complete || stream?.aborted === true) return
+    // of one whose stream is reset before its end Node says that it ended
+    if (!request.complete || stream?.aborted === true || (stream?.rstCode ?? 0) !== 0) return
     checkUpload(request, chunks, call, attempt)
     answer(request, response, mischief)
   })

@@ -43,7 +43,7 @@ export class Watch {
   readonly onTold = (told: Told): void => {
     if (told._tag === "WrongUpload") {
       this.violated(
-        `call ${told.call}, attempt ${told.attempt}: an upload of ${told.length} bytes passed for the whole`
+        `call ${told.call} over ${told.protocol}, attempt ${told.attempt}: an upload of ${told.length} bytes passed for the whole`
       )
     }
     if (told._tag !== "Arrived") return
