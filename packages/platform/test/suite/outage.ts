@@ -49,22 +49,22 @@ export const outage = ({ layer, name, protocol }: Transport): void =>
         const impatient = counted.pipe(
           HttpHedge.withHedge({ policy: HedgePolicy.make({ ...options, deadline: 500 }) })
         )
-        const { port } = server
+        const { port, url } = server
 
-        const before = yield* run(client, server.url, 400)
+        const before = yield* run(client, url, 400)
         expect(new Set(before)).toEqual(new Set(["answer"]))
 
         silent = true
-        const during = yield* run(impatient, server.url, 100)
+        const during = yield* run(impatient, url, 100)
         expect(new Set(during)).toEqual(new Set(["DeadlineExceeded"]))
 
         yield* server.stop
-        const without = yield* run(client, server.url, 100)
+        const without = yield* run(client, url, 100)
         expect(new Set(without)).toEqual(new Set(["Transport"]))
 
         silent = false
         yield* server.listen(port)
-        const after = yield* run(client, server.url, 400)
+        const after = yield* run(client, url, 400)
         expect(new Set(after)).toEqual(new Set(["answer"]))
 
         expect(attempts).toBeGreaterThan(1000)
