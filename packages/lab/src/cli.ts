@@ -4,6 +4,7 @@ import { createRequire } from "node:module"
 import { Command, HelpDoc } from "@effect/cli"
 import { Console, Effect } from "effect"
 import * as Help from "./help.js"
+import * as Hol from "./hol/command.js"
 import { withConsole } from "./output.js"
 import * as Plan from "./plan/command.js"
 import * as Simulate from "./simulate/command.js"
@@ -16,7 +17,7 @@ const summary = "Measures what request hedging does to a tail, and plans it."
 
 const hedgeLab = Command.make("hedge-lab").pipe(
   Command.withDescription(HelpDoc.p(summary)),
-  Command.withSubcommands([Tail.command, Plan.command, Simulate.command])
+  Command.withSubcommands([Tail.command, Plan.command, Simulate.command, Hol.command])
 )
 
 interface Subcommand extends Help.Described {
@@ -38,6 +39,11 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     declared: Simulate.declared,
     usage: "[options]",
     help: (config) => Command.getHelp(Simulate.command, config)
+  },
+  hol: {
+    declared: Hol.declared,
+    usage: "[options]",
+    help: (config) => Command.getHelp(Hol.command, config)
   }
 }
 
