@@ -1,1 +1,2 @@
-export {}
+export * as LaneEvent from "./LaneEvent.js"
+export * as NodeHedgeClient from "./NodeHedgeClient.js"

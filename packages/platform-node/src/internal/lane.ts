@@ -8,7 +8,7 @@ import type { Readable } from "node:stream"
 
 export type Protocol = "http/1.1" | "h2"
 
-/** A request as a lane sends it, and who is told what becomes of it. After `onEnd`, `onError` or a cancel nothing more is told. */
+/** A request as a lane sends it, and who is told what becomes of it. After `onEnd`, `onRefused`, `onError` or a cancel nothing more is told. */
 export interface Exchange {
   readonly method: string
   /** Path and query, as they stand in the request line. */
@@ -26,6 +26,8 @@ export interface Exchange {
   /** `false` asks the lane to pause until it is told to resume; what has been read already may still come. */
   onData(chunk: Uint8Array): boolean
   onEnd(): void
+  /** Nobody at the other end has seen or will see the request, and its body is untouched: it may be sent on another lane. */
+  onRefused(error: Error): void
   onError(error: Error): void
 }
 

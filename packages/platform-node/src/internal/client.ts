@@ -1,0 +1,137 @@
+import {
+  HttpClient,
+  HttpClientError,
+  type HttpClientRequest,
+  type HttpClientResponse
+} from "@effect/platform"
+import { Cause, Context, Effect, type Fiber, FiberRef, type RuntimeFlags } from "effect"
+import { globalValue } from "effect/GlobalValue"
+import { HedgeAttempt } from "effect-hedge"
+import { type Encoded, encode, plainBody } from "./body.js"
+import { CallLanes } from "./callLanes.js"
+import { guarded } from "./interruption.js"
+import { asksForStream, type Lanes } from "./lanes.js"
+import { LaneResponse } from "./response.js"
+import { traced } from "./trace.js"
+import { Transfer } from "./transfer.js"
+import { type Target, targetOf } from "./url.js"
+
+type Request = HttpClientRequest.HttpClientRequest
+type Response = HttpClientResponse.HttpClientResponse
+type ClientError = HttpClientError.HttpClientError
+type Answer = Effect.Effect<LaneResponse, ClientError>
+export type Caller = Fiber.RuntimeFiber<Response, ClientError>
+
+const interrupted = new Error("the request was interrupted")
+const scopeClosed = new Error("the scope of the request was closed")
+
+/** Whether what is sent inside are long streams. */
+export class LongStreams extends Context.Reference<LongStreams>()("@effect-hedge/platform-node/LongStreams", {
+  defaultValue: () => false
+}) {}
+
+/** Where `HttpClient.withScope` notes the controller of a request. */
+const scopedRequests = globalValue(
+  "@effect/platform/HttpClient/scopedRequests",
+  () => new WeakMap<Request, AbortController>()
+)
+
+/** What undici says of a request that it cannot put into words. */
+const unsendable = new Set([
+  "UND_ERR_INVALID_ARG",
+  "UND_ERR_NOT_SUPPORTED",
+  "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH"
+])
+
+const requestError = (request: Request, cause: Error, sent: boolean): HttpClientError.RequestError => {
+  const isEncode = !sent && unsendable.has((cause as NodeJS.ErrnoException).code ?? "")
+  return new HttpClientError.RequestError({ request, reason: isEncode ? "Encode" : "Transport", cause })
+}
+
+/** Sends a request and waits for the head of its answer. */
+const send = (
+  lanes: Lanes,
+  request: Request,
+  { origin, path }: Target,
+  { body, headers }: Encoded,
+  fiber: Caller,
+  flags: RuntimeFlags.RuntimeFlags
+): Answer => {
+  const context = fiber.currentContext
+  const group = lanes.groupOf(origin, asksForStream(request) || Context.get(context, LongStreams))
+  const hedge = HedgeAttempt.fromContext(context)
+  const call = hedge === undefined ? undefined : CallLanes.of(hedge)
+  let onHead: () => void
+  const { host = group.upstream.authority, ...others } = headers
+  const transfer = new Transfer(
+    group,
+    request.method,
+    path,
+    host,
+    headers.host === undefined ? headers : others,
+    body,
+    hedge,
+    call,
+    () => onHead()
+  )
+  const head = Effect.async<void>((resume) => {
+    onHead = () => resume(Effect.void)
+    call?.add(transfer)
+    group.start(transfer)
+  })
+  abortWithScope(request, transfer)
+  return guarded(head, flags, {
+    onSuccess: () => {
+      const { failure } = transfer
+      if (transfer.firstByteAt === 0) return Effect.fail(requestError(request, failure!, transfer.sentAt > 0))
+      // nobody will take the answer
+      if (!Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))) transfer.cancel(interrupted)
+      return Effect.succeed(new LaneResponse(request, transfer))
+    },
+    onFailure: (cause) => {
+      transfer.cancel(interrupted)
+      return Effect.failCause(cause)
+    }
+  })
+}
+
+const abortWithScope = (request: Request, transfer: Transfer): void => {
+  const signal = scopedRequests.get(request)?.signal
+  if (signal === undefined) return
+  const abort = (): void => transfer.cancel(scopeClosed)
+  if (signal.aborted) abort()
+  else signal.addEventListener("abort", abort, { once: true })
+}
+
+const execute = (
+  lanes: Lanes,
+  request: Request,
+  fiber: Caller,
+  flags: RuntimeFlags.RuntimeFlags
+): Effect.Effect<Response, ClientError> => {
+  const target = targetOf(request)
+  if (target instanceof Error) {
+    return Effect.fail(new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause: target }))
+  }
+  const sendOnce = (request: Request): Answer => {
+    const plain = plainBody(request.body)
+    return plain === undefined
+      ? Effect.flatMap(encode(request), (encoded) => send(lanes, request, target, encoded, fiber, flags))
+      : send(lanes, request, target, { body: plain.body, headers: request.headers }, fiber, flags)
+  }
+  const isTraced =
+    fiber.getFiberRef(FiberRef.currentTracerEnabled) &&
+    !fiber.getFiberRef(HttpClient.currentTracerDisabledWhen)(request)
+  return isTraced ? traced(request, target, fiber, sendOnce) : sendOnce(request)
+}
+
+/** The client of some lanes. */
+export const make = (lanes: Lanes): HttpClient.HttpClient =>
+  HttpClient.makeWith<never, never, ClientError, never>(
+    Effect.flatMap((request) =>
+      Effect.withFiberRuntime<Response, ClientError>((fiber, { runtimeFlags }) =>
+        execute(lanes, request, fiber, runtimeFlags)
+      )
+    ),
+    Effect.succeed
+  )

@@ -1,0 +1,193 @@
+import type { IncomingHttpHeaders } from "node:http"
+import type { Socket } from "node:net"
+import { Client, type Dispatcher, errors, util } from "undici"
+import type { Exchange, Lane, LaneOwner, Sent } from "./lane.js"
+import { nextLaneId } from "./laneId.js"
+
+/** The rest of a cancelled response that is read to keep the connection, in bytes. */
+const mostDrained = 64 * 1024
+/** How long it may take: where the server has said how much is to come, and where it has not. */
+const longestKnownDrain = 1000
+const longestUnknownDrain = 100
+
+export interface Http1Settings {
+  readonly authority: string
+  /** How long the connection is kept while it is idle, in milliseconds. */
+  readonly keepAlive: number
+}
+
+const unsendable = new Error("the connection was closed before the request was sent")
+
+/** What undici ends its own connections with, in order. */
+const isInOrder = (error: Error): boolean => error instanceof errors.InformationalError
+
+/**
+ * A lane that speaks HTTP/1.1: an undici `Client` over a connected socket, which is given one request at a time. The lane itself is the handler of
+ * them all: none of its parts is made anew for a request.
+ */
+class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
+  readonly id = nextLaneId()
+  readonly protocol = "http/1.1"
+  readonly address: string
+  readonly capacity = 1
+  readonly roundTrip = 0
+  state: Lane["state"] = "open"
+  inFlight = 0
+
+  private readonly client: Client
+  private readonly request: {
+    -readonly [K in keyof Dispatcher.DispatchOptions]: Dispatcher.DispatchOptions[K]
+  }
+  private exchange: Exchange | undefined = undefined
+  private written = false
+  private answered = false
+  private abort: (error?: Error) => void = () => {}
+  private resumeParser: () => void = () => {}
+  /** Of the response: bytes that are still to come, if it is known; undefined if only its end will tell. */
+  private left: number | undefined = undefined
+  private endsWithConnection = false
+  private drainer: NodeJS.Timeout | undefined = undefined
+  private drained = 0
+  private closedBy: Error | undefined = undefined
+
+  constructor(
+    private readonly socket: Socket,
+    settings: Http1Settings,
+    private readonly owner: LaneOwner
+  ) {
+    this.address = `${socket.remoteAddress}:${socket.remotePort}`
+    this.request = { path: "", method: "GET" }
+    let given = false
+    this.client = new Client(`http://${settings.authority}`, {
+      connect: (_options, callback) => {
+        if (given) return callback(unsendable, null)
+        given = true
+        // undici does not look again if it is answered while it asks
+        queueMicrotask(() => callback(null, socket))
+      },
+      pipelining: 1,
+      keepAliveTimeout: settings.keepAlive,
+      keepAliveMaxTimeout: settings.keepAlive,
+      headersTimeout: 0,
+      bodyTimeout: 0
+    })
+    socket.on("error", (error) => {
+      if (!isInOrder(error)) this.closedBy = error
+    })
+    // undici's own listener, which fails what is in flight, comes later
+    socket.once("close", () => queueMicrotask(() => this.onClose()))
+    socket.unref()
+  }
+
+  send(exchange: Exchange): Sent {
+    this.exchange = exchange
+    this.inFlight = 1
+    this.written = false
+    this.answered = false
+    this.socket.ref()
+    const { request } = this
+    request.method = exchange.method as Dispatcher.HttpMethod
+    request.path = exchange.path
+    request.headers = exchange.headers
+    request.body = exchange.body as NonNullable<Dispatcher.DispatchOptions["body"]>
+    this.client.dispatch(request, this)
+    return this
+  }
+
+  resume(): void {
+    this.resumeParser()
+  }
+
+  cancel(): void {
+    this.exchange = undefined
+    if (!this.written) return
+    if (this.answered && !this.endsWithConnection && (this.left ?? 0) <= mostDrained) {
+      this.drained = 0
+      const patience = this.left === undefined ? longestUnknownDrain : longestKnownDrain
+      this.drainer = setTimeout(() => this.abort(), patience)
+      this.drainer.unref()
+      this.resumeParser()
+    } else this.abort()
+  }
+
+  drain(): void {
+    if (this.state !== "open") return
+    this.state = "draining"
+    if (this.inFlight === 0) this.socket.destroy()
+  }
+
+  destroy(error: Error): void {
+    this.closedBy ??= error
+    void this.client.destroy(error)
+    this.socket.destroy()
+  }
+
+  // --- what undici tells ---------------------------------------------------------------------------------------------
+
+  onConnect(abort: (error?: Error) => void): void {
+    // an error here takes the request back and leaves the connection alone; to abort would close it
+    if (this.exchange === undefined) throw unsendable
+    this.abort = abort
+    this.written = true
+    this.exchange.onSent()
+  }
+
+  onHeaders(status: number, rawHeaders: Array<Buffer>, resume: () => void): boolean {
+    if (status < 200) return true
+    const headers = util.parseHeaders(rawHeaders) as IncomingHttpHeaders
+    this.answered = true
+    this.resumeParser = resume
+    const length = headers["content-length"]
+    this.left = length === undefined ? undefined : Number(length)
+    this.endsWithConnection =
+      headers.connection === "close" || (length === undefined && headers["transfer-encoding"] === undefined)
+    if (headers.connection === "close" && this.state === "open") {
+      this.state = "draining"
+      this.owner.onDraining(this, "GoAway")
+    }
+    this.exchange?.onHeaders(status, headers)
+    return true
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.left !== undefined) this.left -= chunk.length
+    if (this.exchange !== undefined) return this.exchange.onData(chunk)
+    this.drained += chunk.length
+    if (this.drained > mostDrained) this.abort()
+    return true
+  }
+
+  onComplete(): void {
+    this.exchange?.onEnd()
+    this.release()
+  }
+
+  onError(error: Error): void {
+    const { exchange, written } = this
+    this.exchange = undefined
+    if (!written && (error === unsendable || error instanceof errors.ClientDestroyedError))
+      exchange?.onRefused(error)
+    else exchange?.onError(error)
+    if (!written && !this.socket.destroyed) this.release()
+  }
+
+  private release(): void {
+    clearTimeout(this.drainer)
+    this.drainer = undefined
+    this.exchange = undefined
+    this.inFlight = 0
+    if (this.state === "open") this.owner.onFree(this)
+    else this.socket.destroy()
+  }
+
+  private onClose(): void {
+    this.state = "closed"
+    clearTimeout(this.drainer)
+    void this.client.destroy()
+    this.owner.onClosed(this, this.closedBy)
+  }
+}
+
+/** Makes a lane of a connected socket. */
+export const openHttp1 = (socket: Socket, settings: Http1Settings, owner: LaneOwner): Lane =>
+  new Http1Lane(socket, settings, owner)

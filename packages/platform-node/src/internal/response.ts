@@ -1,0 +1,180 @@
+import {
+  Cookies,
+  Headers,
+  HttpClientError,
+  type HttpClientRequest,
+  HttpClientResponse,
+  HttpIncomingMessage,
+  UrlParams
+} from "@effect/platform"
+import { Chunk, Context, Effect, Inspectable, Option, Stream } from "effect"
+import { guarded } from "./interruption.js"
+import { mostUnread, type Transfer } from "./transfer.js"
+
+type Read<A> = Effect.Effect<A, HttpClientError.ResponseError>
+
+const givenUp = new Error("the reading of the response was given up")
+
+/** Transfers that still have a body to come are given up when nobody can read it any more. */
+const abandoned = new FinalizationRegistry<Transfer>((transfer) => transfer.cancel(givenUp))
+
+/** What a user gets: a view of a transfer whose headers have come. */
+export class LaneResponse extends Inspectable.Class implements HttpClientResponse.HttpClientResponse {
+  readonly [HttpIncomingMessage.TypeId]: HttpIncomingMessage.TypeId = HttpIncomingMessage.TypeId
+  readonly [HttpClientResponse.TypeId]: HttpClientResponse.TypeId = HttpClientResponse.TypeId
+  private whole: Buffer | undefined = undefined
+  private knownHeaders: Headers.Headers | undefined = undefined
+  private knownCookies: Cookies.Cookies | undefined = undefined
+
+  constructor(
+    readonly request: HttpClientRequest.HttpClientRequest,
+    readonly transfer: Transfer
+  ) {
+    super()
+    if (!transfer.settled) abandoned.register(this, transfer)
+  }
+
+  get status(): number {
+    return this.transfer.status
+  }
+
+  get headers(): Headers.Headers {
+    this.knownHeaders ??= Headers.fromInput(this.transfer.answerHeaders as Headers.Input)
+    return this.knownHeaders
+  }
+
+  get cookies(): Cookies.Cookies {
+    this.knownCookies ??= Cookies.fromSetCookie(this.transfer.answerHeaders["set-cookie"] ?? [])
+    return this.knownCookies
+  }
+
+  get remoteAddress(): Option.Option<string> {
+    return Option.fromNullable(this.transfer.lane?.address)
+  }
+
+  get text(): Read<string> {
+    return Effect.map(this.bytes, decode)
+  }
+
+  get json(): Read<unknown> {
+    return Effect.flatMap(this.text, (text) => this.decoded(() => (text === "" ? null : JSON.parse(text))))
+  }
+
+  get urlParamsBody(): Read<UrlParams.UrlParams> {
+    return Effect.map(this.text, (text) => UrlParams.fromInput(new URLSearchParams(text)))
+  }
+
+  get arrayBuffer(): Read<ArrayBuffer> {
+    return Effect.map(this.bytes, (bytes) => Uint8Array.from(bytes).buffer)
+  }
+
+  get formData(): Read<FormData> {
+    return Effect.flatMap(this.bytes, (bytes) => {
+      const headers = { "content-type": this.headers["content-type"] ?? "" }
+      return Effect.tryPromise({
+        try: () => new Response(bytes as Uint8Array<ArrayBuffer>, { headers }).formData(),
+        catch: (cause) => this.error(cause)
+      })
+    })
+  }
+
+  get stream(): Stream.Stream<Uint8Array, HttpClientError.ResponseError> {
+    return Stream.ensuring(
+      Stream.repeatEffectChunkOption(this.more),
+      Effect.sync(() => this.transfer.cancel(givenUp))
+    )
+  }
+
+  override toJSON(): unknown {
+    return HttpIncomingMessage.inspect(this, {
+      _id: "@effect/platform/HttpClientResponse",
+      request: this.request.toJSON(),
+      status: this.status
+    })
+  }
+
+  // --- reading -------------------------------------------------------------------------------------------------------
+
+  /** The whole body; read once and kept. */
+  private get bytes(): Read<Buffer> {
+    return Effect.withFiberRuntime((fiber, { runtimeFlags }) => {
+      if (this.whole !== undefined) return Effect.succeed(this.whole)
+      const { transfer } = this
+      const most = Option.match(Context.get(fiber.currentContext, HttpIncomingMessage.MaxBodySize), {
+        onNone: () => Infinity,
+        onSome: Number
+      })
+      if (transfer.settled) return this.collect(most)
+      return guarded(this.wait(most), runtimeFlags, {
+        onSuccess: () => this.collect(most),
+        onFailure: (cause) => {
+          transfer.cancel(givenUp)
+          return Effect.failCause(cause)
+        }
+      })
+    })
+  }
+
+  /** Until the body has come, or more of it than is allowed. */
+  private wait(most: number): Effect.Effect<void> {
+    const { transfer } = this
+    return Effect.async<void>((resume) => {
+      const look = (): void => {
+        if (transfer.settled || transfer.unread > most) resume(Effect.void)
+      }
+      transfer.attach(look, Infinity)
+      look()
+    })
+  }
+
+  private collect(most: number): Read<Buffer> {
+    // another reader may have been quicker
+    if (this.whole !== undefined) return Effect.succeed(this.whole)
+    const { transfer } = this
+    if (transfer.unread > most) {
+      transfer.cancel(givenUp)
+      return Effect.fail(this.error(new Error(`the body is longer than ${most} bytes`)))
+    }
+    if (transfer.failure !== undefined) return Effect.fail(this.error(transfer.failure))
+    if (transfer.isTaken) return Effect.fail(this.error(new Error("the body has been read as a stream")))
+    const chunks = transfer.takeChunks() as ReadonlyArray<Buffer>
+    this.whole = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    return Effect.succeed(this.whole)
+  }
+
+  /** What has come since; fails with nothing at the end. */
+  private get more(): Effect.Effect<Chunk.Chunk<Uint8Array>, Option.Option<HttpClientError.ResponseError>> {
+    const { transfer } = this
+    return Effect.async((resume) => {
+      const look = (): void => {
+        if (transfer.unread > 0) resume(Effect.succeed(Chunk.unsafeFromArray(transfer.takeChunks())))
+        else if (transfer.failure !== undefined)
+          resume(Effect.fail(Option.some(this.error(transfer.failure))))
+        else if (transfer.ended) resume(Effect.fail(Option.none()))
+        else return
+        transfer.attach(undefined, mostUnread)
+      }
+      transfer.attach(look, mostUnread)
+      look()
+    })
+  }
+
+  private decoded<A>(decode: () => A): Read<A> {
+    return Effect.try({ try: decode, catch: (cause) => this.error(cause) })
+  }
+
+  private error(cause: unknown): HttpClientError.ResponseError {
+    return new HttpClientError.ResponseError({
+      request: this.request,
+      response: this,
+      reason: "Decode",
+      cause
+    })
+  }
+}
+
+const decoder = new TextDecoder()
+
+/** A byte order mark is no part of the text. */
+const decode = (bytes: Buffer): string =>
+  bytes.length > 2 && bytes[0] === 0xef ? decoder.decode(bytes) : bytes.toString()

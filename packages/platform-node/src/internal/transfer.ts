@@ -1,0 +1,191 @@
+import type { IncomingHttpHeaders } from "node:http"
+import { performance } from "node:perf_hooks"
+import { Readable } from "node:stream"
+import type { HedgeAttempt } from "effect-hedge"
+import type { RequestEnded } from "../LaneEvent.js"
+import type { CallLanes } from "./callLanes.js"
+import type { LaneGroup } from "./group.js"
+import type { Exchange, Lane, Sent } from "./lane.js"
+import type { Member } from "./member.js"
+
+/** Of a body that nobody reads so many bytes are taken in; then its sender has to wait. */
+export const mostUnread = 64 * 1024
+
+/** What is sent of a request besides its method and path. */
+export type SentBody = Uint8Array | string | Readable | undefined
+
+const noChunks: ReadonlyArray<Uint8Array> = []
+
+/** One request and its answer, from the queue to the last byte, over whatever lane it is given. */
+export class Transfer implements Exchange {
+  // performance.now() of what has happened; 0 of what has not
+  readonly startedAt = performance.now()
+  takenAt = 0
+  sentAt = 0
+  firstByteAt = 0
+  endedAt = 0
+  /** Its lane. */
+  member: Member | undefined = undefined
+  /** Whether it is the first on its lane. */
+  fresh = false
+  /** Other requests on its lane when it was taken. */
+  activeStreams = 0
+  /** Lanes that could not send it. */
+  refusals = 0
+
+  status = 0
+  answerHeaders: IncomingHttpHeaders = {}
+  /** Why there is no more to come, if that is not the end. */
+  failure: Error | undefined = undefined
+  ended = false
+
+  /** What has come of the body and has not been taken. */
+  private chunks: Array<Uint8Array> | undefined = undefined
+  unread = 0
+  /** Whether some of it has been taken. */
+  isTaken = false
+  private most = mostUnread
+  private paused = false
+  private reader: (() => void) | undefined = undefined
+  private sent: Sent | undefined = undefined
+
+  constructor(
+    readonly group: LaneGroup,
+    readonly method: string,
+    readonly path: string,
+    readonly authority: string,
+    readonly headers: Readonly<Record<string, string>>,
+    readonly body: SentBody,
+    /** The attempt that it is part of, if it is hedged, and the lanes of its call. */
+    readonly hedge: HedgeAttempt.HedgeAttempt | undefined,
+    readonly call: CallLanes | undefined,
+    /** Told once: the head of the answer has come, or it has failed before. */
+    private onHead: (() => void) | undefined
+  ) {}
+
+  get scheme(): "http" | "https" {
+    return this.group.upstream.secure ? "https" : "http"
+  }
+
+  get attempt(): number | undefined {
+    return this.hedge?.index
+  }
+
+  get lane(): Lane | undefined {
+    return this.member?.lane
+  }
+
+  /** Whether nothing more will come. */
+  get settled(): boolean {
+    return this.ended || this.failure !== undefined
+  }
+
+  /** A lane takes it. */
+  take(member: Member): void {
+    const { lane } = member
+    this.takenAt = performance.now()
+    this.member = member
+    this.fresh = member.requests === 1
+    this.activeStreams = lane.inFlight
+    const sent = lane.send(this)
+    if (!this.settled) this.sent = sent
+  }
+
+  /** Nobody wants it any more. */
+  cancel(error: Error): void {
+    if (this.settled) return
+    const { sent } = this
+    this.failure = error
+    if (this.member === undefined) this.group.withdraw(this)
+    this.settle("Cancelled")
+    sent?.cancel()
+  }
+
+  // --- its body ------------------------------------------------------------------------------------------------------
+
+  /** One at a time is told that there is more to take, or the end, or an error; of what is not taken, `most` bytes are let in. */
+  attach(reader: (() => void) | undefined, most: number): void {
+    this.reader = reader
+    this.most = most
+    this.resumeIfRoom()
+  }
+
+  /** All that has come and has not been taken. */
+  takeChunks(): ReadonlyArray<Uint8Array> {
+    const { chunks = noChunks } = this
+    this.chunks = undefined
+    this.isTaken ||= this.unread > 0
+    this.unread = 0
+    this.resumeIfRoom()
+    return chunks
+  }
+
+  private resumeIfRoom(): void {
+    if (!this.paused || this.unread >= this.most) return
+    this.paused = false
+    this.sent?.resume()
+  }
+
+  // --- what its lane tells ---------------------------------------------------------------------------------------------
+
+  onSent(): void {
+    this.sentAt = performance.now()
+  }
+
+  onHeaders(status: number, headers: IncomingHttpHeaders): void {
+    this.firstByteAt = performance.now()
+    this.status = status
+    this.answerHeaders = headers
+    this.tellHead()
+  }
+
+  onData(chunk: Uint8Array): boolean {
+    if (this.chunks === undefined) this.chunks = listOf(chunk)
+    else this.chunks.push(chunk)
+    this.unread += chunk.length
+    this.paused = this.unread >= this.most
+    this.reader?.()
+    return !this.paused
+  }
+
+  onEnd(): void {
+    this.ended = true
+    this.settle("Completed")
+  }
+
+  onRefused(error: Error): void {
+    if (this.settled) return
+    this.refusals++
+    this.member = undefined
+    this.sent = undefined
+    this.takenAt = 0
+    this.sentAt = 0
+    this.group.restart(this, error)
+  }
+
+  onError(error: Error): void {
+    if (this.settled) return
+    this.failure = error
+    this.settle("Failed")
+  }
+
+  private tellHead(): void {
+    const { onHead } = this
+    this.onHead = undefined
+    onHead?.()
+  }
+
+  private settle(outcome: RequestEnded["outcome"]): void {
+    const { body, group, reader } = this
+    this.endedAt = performance.now()
+    this.sent = undefined
+    if (!this.ended) this.chunks = undefined
+    if (body instanceof Readable && !body.destroyed) body.destroy()
+    group.reporter?.requestEnded(this, outcome)
+    if (this.firstByteAt === 0) this.tellHead()
+    reader?.()
+  }
+}
+
+/** An array without an allocation site: those of literals that outlive the first collections are born old, and keep what they hold. */
+const listOf = <A>(...elements: Array<A>): Array<A> => elements
