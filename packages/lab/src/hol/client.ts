@@ -14,16 +14,13 @@ export interface Client {
   readonly probe: (onStarted: (started: number) => void) => Effect.Effect<ClientReport>
 }
 
-/** How long the background may take to come up; probes are then sent beside what there is. */
-const backgroundPatience = "10 seconds"
-
 /** How long it runs before the first probe, so that what fills buffers has filled them. */
 const settling = "2 seconds"
 
 export const make = (config: ClientConfig): Effect.Effect<Client, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clients = yield* Connections.make(config)
-    const background = yield* Background.start(clients.background, config.origin, config.background)
+    const background = yield* Background.start(clients.background, config)
     const hedged =
       config.mode.hedgeOn === null
         ? undefined
@@ -42,7 +39,6 @@ export const make = (config: ClientConfig): Effect.Effect<Client, never, Scope.S
         Effect.timeoutFail({ duration: config.timeoutMs, onTimeout: () => ({ _tag: "Timeout" as const }) })
       )
 
-    yield* Effect.timeoutOption(background.complete, backgroundPatience)
     yield* Effect.sleep(settling)
     return {
       probe: (onStarted) =>
@@ -61,6 +57,7 @@ export const make = (config: ClientConfig): Effect.Effect<Client, never, Scope.S
             streamsAtStart,
             hedges: hedged?.counts() ?? Hedged.start(),
             background: background.report(),
+            isComplete: background.isComplete,
             strain: strain()
           }
         })

@@ -21,7 +21,7 @@ const options = {
   mode: value(
     "mode",
     "name",
-    "How the client comes to its connections. shared: one HTTP/2 connection for all; own: one for the streams and one for the probes; http1: HTTP/1.1 from one pool; lanes: NodeHedgeClient. all: each of these in turn, and those hedged that can be. Default all."
+    "How the client comes to its connections. shared: one HTTP/2 connection for all; own: one for the streams and one for the probes; http1: HTTP/1.1 from one pool; lanes: one NodeHedgeClient, which is not told that streams are long; blind: the same without PINGs; apart: the same as it is by itself, with lanes of their own for long streams. all: what is most instructive of these, plain and hedged, in turn. Default all."
   ),
   hedgeAfter: value(
     "hedge-after",
@@ -31,7 +31,7 @@ const options = {
   hedgeOn: value(
     "hedge-on",
     "where",
-    "Where hedges go. same: where probes go; own: to a connection for hedges alone. Default same. With lanes a hedge takes another lane than the primary's."
+    "Where hedges go. same: where probes go; own: to a connection for hedges alone. Default same. Lanes need not be told: a hedge takes another than the primary's."
   ),
   extraLoad: value(
     "extra-load",
@@ -50,11 +50,15 @@ const options = {
   background: value(
     "background",
     "kind",
-    "What runs beside the probes. streams: server-sent events; bulk: two downloads as fast as they come and ten light streams. Default streams."
+    "What runs beside the probes. streams: server-sent events; bulk: two downloads as fast as they come on one connection and ten light streams, on another if the client has several. Default streams."
   ),
   streams: value("streams", "n", "Streams; one that ends is followed by another. Default 40; with bulk 10."),
   streamRate: value("stream-rate", "kilobytes", "What a stream sends in a second. Default 25; with bulk 1."),
-  streamFor: value("stream-for", "duration", "How long a stream goes on. Default 40s."),
+  streamFor: value(
+    "stream-for",
+    "duration",
+    "How long a stream goes on. Default 40s; with bulk longer than the probes."
+  ),
   bandwidth: value(
     "bandwidth",
     "bytes",
@@ -66,7 +70,7 @@ const options = {
     "bytes",
     "The client's HTTP/2 window, of a connection and of each stream. Default 512K."
   ),
-  lanes: value("lanes", "n", "Lanes of NodeHedgeClient. Default 4."),
+  lanes: value("lanes", "n", "Lanes of NodeHedgeClient. Default 4; with bulk 2."),
   json: Options.boolean("json").pipe(Options.withDescription("Print one JSON document and nothing else."))
 }
 

@@ -26,54 +26,69 @@ export interface Raw {
   readonly lanes: Typed
 }
 
+/** What runs beside the probes. */
+type Kind = "streams" | "bulk"
+const kinds: ReadonlyArray<Kind> = ["streams", "bulk"]
+
 export const settings = (raw: Raw): Parsed<Settings> =>
   Either.gen(function* () {
-    const chosen = yield* modes(raw)
+    const kind = yield* oneOf("background", raw.background, kinds, "streams")
+    const chosen = yield* modes(raw, kind)
+    const durationMs = yield* duration("duration", raw.duration, 10_000, 1)
     return {
       modes: chosen,
-      background: yield* background(raw),
+      background: yield* background(raw, kind, durationMs),
       bandwidth: yield* bandwidth(raw),
-      window: yield* size("window", raw.window, 512 * 1_024, 16 * 1_024),
-      lanes: yield* lanes(raw, chosen),
+      window: yield* size("window", raw.window, 512 * kilobyte, 64 * kilobyte),
+      lanes: yield* lanes(raw, chosen, kind),
       hedging: yield* hedging(raw, chosen),
       pace: yield* pace(raw),
       timeoutMs: yield* duration("time-out", raw.timeOut, 2_000, 1),
-      durationMs: yield* duration("duration", raw.duration, 10_000, 1),
+      durationMs,
       rounds: yield* wholeNumber("rounds", raw.rounds, 1, 1, 100)
     }
   })
 
 // --- modes -------------------------------------------------------------------------------------------------------------
 
-/** What `--mode all` compares. */
-const all: ReadonlyArray<Mode> = [
-  { connections: "shared", hedgeOn: null },
-  { connections: "shared", hedgeOn: "same" },
-  { connections: "shared", hedgeOn: "own" },
-  { connections: "own", hedgeOn: null },
-  { connections: "http1", hedgeOn: null },
-  { connections: "lanes", hedgeOn: null },
-  { connections: "lanes", hedgeOn: "same" }
-]
+const plain = (connections: Connections): Mode => ({ connections, hedgeOn: null })
+const hedged = (connections: Connections, hedgeOn: HedgeOn = "same"): Mode => ({ connections, hedgeOn })
 
-const connections: ReadonlyArray<Connections> = ["shared", "own", "http1", "lanes"]
+/** What `--mode all` compares. */
+const all: Readonly<Record<Kind, ReadonlyArray<Mode>>> = {
+  streams: [
+    plain("shared"),
+    hedged("shared"),
+    hedged("shared", "own"),
+    plain("own"),
+    plain("http1"),
+    plain("lanes"),
+    hedged("lanes"),
+    plain("apart")
+  ],
+  bulk: [plain("shared"), plain("own"), plain("blind"), hedged("blind"), plain("lanes"), hedged("lanes")]
+}
+
+const connections: ReadonlyArray<Connections> = ["shared", "own", "http1", "lanes", "blind", "apart"]
+/** Those of which each hedge takes another lane by itself. */
+const ofLanes = new Set<Connections>(["lanes", "blind", "apart"])
 const hedgeOns: ReadonlyArray<HedgeOn> = ["same", "own"]
 
-const modes = (raw: Raw): Parsed<ReadonlyArray<Mode>> =>
+const modes = (raw: Raw, kind: Kind): Parsed<ReadonlyArray<Mode>> =>
   Either.gen(function* () {
     const mode = yield* oneOf("mode", raw.mode, [...connections, "all"], "all")
     if (mode === "all") {
       yield* refuse("hedge-on", raw.hedgeOn, "not with --mode all, which hedges on either")
-      return all
+      return all[kind]
     }
     if (Option.isNone(raw.hedgeAfter)) {
       yield* refuse("hedge-on", raw.hedgeOn, "only with --hedge-after")
-      return [{ connections: mode, hedgeOn: null }]
+      return [plain(mode)]
     }
-    if (mode === "lanes") {
-      yield* refuse("hedge-on", raw.hedgeOn, "not with --mode lanes, which sends a hedge down another lane")
+    if (ofLanes.has(mode)) {
+      yield* refuse("hedge-on", raw.hedgeOn, `not with --mode ${mode}, which sends a hedge down another lane`)
     }
-    return [{ connections: mode, hedgeOn: yield* oneOf("hedge-on", raw.hedgeOn, hedgeOns, "same") }]
+    return [hedged(mode, yield* oneOf("hedge-on", raw.hedgeOn, hedgeOns, "same"))]
   })
 
 const hedging = (raw: Raw, chosen: ReadonlyArray<Mode>): Parsed<Hedging> =>
@@ -89,12 +104,12 @@ const hedging = (raw: Raw, chosen: ReadonlyArray<Mode>): Parsed<Hedging> =>
     }
   })
 
-const lanes = (raw: Raw, chosen: ReadonlyArray<Mode>): Parsed<number> =>
+const lanes = (raw: Raw, chosen: ReadonlyArray<Mode>, kind: Kind): Parsed<number> =>
   Either.gen(function* () {
-    if (!chosen.some(({ connections }) => connections === "lanes")) {
-      yield* refuse("lanes", raw.lanes, "only with --mode lanes or all")
+    if (!chosen.some(({ connections }) => ofLanes.has(connections))) {
+      yield* refuse("lanes", raw.lanes, "only with --mode lanes, blind, apart or all")
     }
-    return yield* wholeNumber("lanes", raw.lanes, 4, 1, 64)
+    return yield* wholeNumber("lanes", raw.lanes, kind === "bulk" ? 2 : 4, 1, 64)
   })
 
 // --- probes ------------------------------------------------------------------------------------------------------------
@@ -114,10 +129,14 @@ const kilobyte = 1_024
 /** Two downloads that fill a connection, and ten streams that hardly use one. */
 const bulk = { downloads: 2, streams: 10, kilobytesPerSecond: 1 }
 
-const background = (raw: Raw): Parsed<ReadonlyArray<Stream>> =>
+/** A download that ends has to be followed by another on its connection, of which nobody can be sure: it outlasts the probes. */
+const outlasting = 60_000
+
+const background = (raw: Raw, kind: Kind, durationMs: number): Parsed<ReadonlyArray<Stream>> =>
   Either.gen(function* () {
-    const kind = yield* oneOf("background", raw.background, ["streams", "bulk"] as const, "streams")
     const isBulk = kind === "bulk"
+    if (isBulk)
+      yield* refuse("stream-for", raw.streamFor, "not with --background bulk, which outlasts the probes")
     const streams = yield* wholeNumber("streams", raw.streams, isBulk ? bulk.streams : 40, 1, 100)
     const kilobytes = yield* number(
       "stream-rate",
@@ -125,7 +144,9 @@ const background = (raw: Raw): Parsed<ReadonlyArray<Stream>> =>
       isBulk ? bulk.kilobytesPerSecond : 25,
       above(0, 10_000)
     )
-    const lastsMs = yield* duration("stream-for", raw.streamFor, 40_000, 100)
+    const lastsMs = isBulk
+      ? 2 * (durationMs + outlasting)
+      : yield* duration("stream-for", raw.streamFor, 40_000, 100)
     const event: Stream = { _tag: "Events", bytesPerSecond: kilobytes * kilobyte, lastsMs }
     const download: Stream = { _tag: "Bulk", lastsMs }
     return [

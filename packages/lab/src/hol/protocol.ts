@@ -68,6 +68,8 @@ export interface ClientReport {
   readonly streamsAtStart: ReadonlyArray<number>
   readonly hedges: HedgeCounts
   readonly background: Streams
+  /** Whether all background streams had come up before the first probe. */
+  readonly isComplete: boolean
   readonly strain: Strain
 }
 

@@ -8,8 +8,12 @@ export type Connections =
   | "own"
   /** HTTP/1.1, one pool for all. */
   | "http1"
-  /** `NodeHedgeClient`, one for all. */
+  /** A `NodeHedgeClient` for all, which is not told that streams are long: lanes are picked by load and round trip alone. */
   | "lanes"
+  /** The same without PINGs: lanes are picked by load alone. */
+  | "blind"
+  /** A `NodeHedgeClient` for all as it is by itself: long streams have lanes of their own. */
+  | "apart"
 
 /** Where a hedge goes: where the primary went, if the client knows no better, or to a connection for hedges alone. */
 export type HedgeOn = "same" | "own"
