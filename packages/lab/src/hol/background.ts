@@ -15,7 +15,10 @@ export interface Background {
 }
 
 /** How long it may take to come up; probes are then sent beside what there is. */
-const patience = "10 seconds"
+const patience = "20 seconds"
+
+/** Long enough for the light streams to come up meanwhile. */
+const passingMs = 3_000
 
 /** What a stream has to outlast to be reported as long. */
 const longMs = 30_000
@@ -41,12 +44,13 @@ export const start = (
         yield* streams.keep(bulk.slice(0, 1))
         yield* streams.reach(1)
         yield* streams.keep(bulk.slice(1))
-        for (const event of events) passing.push(yield* Effect.forkScoped(streams.one(event, event.lastsMs)))
+        for (const event of events) passing.push(yield* Effect.forkScoped(streams.one(event, passingMs)))
         yield* streams.reach(bulk.length + passing.length)
       }
       yield* streams.keep(events)
       yield* streams.reach(background.length + passing.length)
-      yield* Fiber.interruptAll(passing)
+      // to cancel them would tell the client how late its connection is
+      yield* Fiber.joinAll(passing)
     }).pipe(Effect.timeoutOption(patience))
     return {
       isComplete: up._tag === "Some",

@@ -14,9 +14,6 @@ export interface Client {
   readonly probe: (onStarted: (started: number) => void) => Effect.Effect<ClientReport>
 }
 
-/** How long it runs before the first probe, so that what fills buffers has filled them. */
-const settling = "2 seconds"
-
 export const make = (config: ClientConfig): Effect.Effect<Client, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clients = yield* Connections.make(config)
@@ -39,7 +36,7 @@ export const make = (config: ClientConfig): Effect.Effect<Client, never, Scope.S
         Effect.timeoutFail({ duration: config.timeoutMs, onTimeout: () => ({ _tag: "Timeout" as const }) })
       )
 
-    yield* Effect.sleep(settling)
+    yield* Effect.sleep(config.settleMs)
     return {
       probe: (onStarted) =>
         Effect.gen(function* () {

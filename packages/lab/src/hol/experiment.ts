@@ -57,19 +57,8 @@ const measure = (settings: Settings, mode: Mode, onStarted: (started: number) =>
       const proxyConfig: ProxyConfig = { to: port, bandwidth: settings.bandwidth }
       const proxy = yield* Child.start<ProxyRequest, ProxyReply>("hol/proxyMain", proxyConfig)
       const origin = `https://127.0.0.1:${(yield* proxy.receive("Listening")).port}`
-      const { background, durationMs, hedging, lanes, pace, timeoutMs, window } = settings
-      const config: ClientConfig = {
-        origin,
-        certificate,
-        mode,
-        background,
-        window,
-        lanes,
-        hedging,
-        pace,
-        timeoutMs,
-        durationMs
-      }
+      const { bandwidth: _, modes: __, rounds: ___, ...same } = settings
+      const config: ClientConfig = { ...same, origin, certificate, mode }
       const client = yield* Child.start<ClientRequest, ClientReply>("hol/clientMain", config)
       yield* client.receive("Ready")
       yield* client.send({ _tag: "Probe" })

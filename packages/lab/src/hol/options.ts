@@ -45,6 +45,7 @@ export const settings = (raw: Raw): Parsed<Settings> =>
       pace: yield* pace(raw),
       timeoutMs: yield* duration("time-out", raw.timeOut, 2_000, 1),
       durationMs,
+      settleMs: 2_000,
       rounds: yield* wholeNumber("rounds", raw.rounds, 1, 1, 100)
     }
   })

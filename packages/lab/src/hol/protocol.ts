@@ -51,6 +51,7 @@ export interface ClientConfig {
   readonly pace: Pace
   readonly timeoutMs: number
   readonly durationMs: number
+  readonly settleMs: number
 }
 
 export type ClientRequest = { readonly _tag: "Probe" }

@@ -74,6 +74,8 @@ export interface Settings {
   readonly pace: Pace
   readonly timeoutMs: number
   readonly durationMs: number
+  /** How long the background runs before the first probe, so that what fills buffers has filled them. */
+  readonly settleMs: number
   /** How often every mode runs; every other time in the opposite order. */
   readonly rounds: number
 }

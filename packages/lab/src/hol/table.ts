@@ -96,7 +96,7 @@ const remarks = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
       ...named(`${nameOf(mode)}: failed probes`, report.outcomes.failures),
       ...named(`${nameOf(mode)}: hedges that were not sent`, report.hedges.suppressed),
       ...named(`${nameOf(mode)}: background streams that broke off`, report.background.broken),
-      ...(report.isComplete ? [] : [`! ${nameOf(mode)}: not all background streams had data within 10 s`]),
+      ...(report.isComplete ? [] : [`! ${nameOf(mode)}: not all background streams had data within 20 s`]),
       ...ofProcess(`${nameOf(mode)}: the client`, report.strain).map((words) => `! busy: ${words}`)
     ])
   )

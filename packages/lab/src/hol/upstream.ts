@@ -105,7 +105,10 @@ const events = (response: Response, lastsMs: number, bytesPerSecond: number): vo
   const timer = setInterval(() => {
     if (!response.writableNeedDrain) response.write(event)
   }, eventMs)
-  const end = setTimeout(() => response.end(), lastsMs)
+  const end = setTimeout(() => {
+    clearInterval(timer)
+    response.end()
+  }, lastsMs)
   response.on("close", () => {
     clearInterval(timer)
     clearTimeout(end)
