@@ -1,7 +1,8 @@
-/** A server on this machine for the examples that need one. */
+/** Servers on this machine for the examples that need one. */
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
-import { Effect, type Scope } from "effect"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Effect, Layer, Queue, type Scope } from "effect"
 
 /** Serves until the scope closes, and says where. */
 export const serve = (listener: Http.RequestListener): Effect.Effect<string, never, Scope.Scope> =>
@@ -16,3 +17,34 @@ export const serve = (listener: Http.RequestListener): Effect.Effect<string, nev
         server.closeAllConnections()
       })
   ).pipe(Effect.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+
+/** An `HttpServer` at a free port, for what is served by layers. */
+export const Loopback = NodeHttpServer.layer(Http.createServer, { host: "127.0.0.1", port: 0 })
+
+/**
+ * Counts the requests to each endpoint, and tells of those that are given up. The first one is late, by more than a hedge would wait, or has no
+ * answer at all.
+ */
+export class Visits extends Context.Tag("app/Visits")<
+  Visits,
+  {
+    readonly visit: (endpoint: string) => Effect.Effect<void>
+    readonly counts: Record<string, number>
+    readonly givenUp: Queue.Dequeue<string>
+  }
+>() {
+  static readonly layer = (silent: ReadonlyArray<string>) =>
+    Layer.effect(
+      Visits,
+      Effect.map(Queue.unbounded<string>(), (givenUp) => {
+        const counts: Record<string, number> = {}
+        const visit = (endpoint: string) =>
+          Effect.suspend(() => {
+            counts[endpoint] = (counts[endpoint] ?? 0) + 1
+            if (counts[endpoint] > 1) return Effect.void
+            return silent.includes(endpoint) ? Effect.never : Effect.sleep("100 millis")
+          }).pipe(Effect.onInterrupt(() => Queue.offer(givenUp, endpoint)))
+        return { counts, givenUp, visit }
+      })
+    )
+}

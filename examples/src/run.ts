@@ -4,12 +4,16 @@ import { Console, Effect } from "effect"
 
 const examples: Record<string, () => Promise<{ readonly main: Effect.Effect<unknown, unknown> }>> = {
   anyEffect: () => import("./anyEffect.js"),
+  completion: () => import("./completion.js"),
   cursor: () => import("./cursor.js"),
+  httpApi: () => import("./httpApi.js"),
   httpClient: () => import("./httpClient.js"),
   idempotentPost: () => import("./idempotentPost.js"),
   replicas: () => import("./replicas.js"),
   retry: () => import("./retry.js"),
+  rpc: () => import("./rpc.js"),
   severalPolicies: () => import("./severalPolicies.js"),
+  sqlPools: () => import("./sqlPools.js"),
   sqlReplicas: () => import("./sqlReplicas.js"),
   telemetry: () => import("./telemetry.js")
 }

@@ -80,7 +80,7 @@ export class Call implements Asker {
   private readonly report: Reporter | undefined
   /** Launches that NonFatal outcomes ask for. */
   private owed = 0
-  private pushbackUntil = 0
+  private pushbackUntil = Number.NEGATIVE_INFINITY
   private yielding = false
 
   private readonly queue: Array<Event> = []

@@ -204,7 +204,7 @@ export class Host {
   readonly interruptible: boolean
   /** The FiberRefs that a fiber starts from which adds nothing to them. */
   readonly refs: FiberRefs.FiberRefs
-  private reached = 0
+  private reached = Number.NEGATIVE_INFINITY
   private readonly flags: RuntimeFlags.RuntimeFlags
   private readonly shortcut: Shortcut | undefined
 

@@ -23,14 +23,14 @@ export type Step = readonly [state: unknown, out: unknown, decision: ScheduleDec
 export class Stagger implements Waiter {
   state: State = "Unasked"
   /** When the delay ends under the live clock, by the time of the loop meter. */
-  due = 0
+  due = Number.NaN
   place = -1
   private afterRefusal = false
   private scheduleState: unknown = undefined
   private steps = 0
   private stepper: Fiber.RuntimeFiber<Step> | undefined = undefined
-  private from = 0
-  private delay = 0
+  private from = Number.NaN
+  private delay = Number.NaN
 
   constructor(private readonly call: Call) {}
 

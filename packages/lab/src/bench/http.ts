@@ -8,28 +8,45 @@ import { HedgePolicy, HedgeSchedule } from "effect-hedge"
 import { cpuOf, ratios } from "./measure.js"
 import type { Row } from "./row.js"
 
-type Client = HttpClient.HttpClient.With<HttpClientError.HttpClientError>
+export type Client = HttpClient.HttpClient.With<HttpClientError.HttpClientError>
 
-const requests = 250
-const atOnce = 50
+export const requests = 250
+export const atOnce = 50
 
 const get = (client: Client, url: string): Effect.Effect<string, HttpClientError.HttpClientError> =>
   Effect.flatMap(client.get(url), (response) => response.text)
 
-const load = (client: Client, url: string): Effect.Effect<void> =>
-  Effect.forEach(Array.from({ length: requests }), () => get(client, url), {
-    concurrency: atOnce,
-    discard: true
+/** So many requests, and so many of them at once. */
+export const load = (client: Client, url: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    let left = requests
+    const worker = Effect.whileLoop({
+      while: () => left-- > 0,
+      body: () => get(client, url),
+      step: () => {}
+    })
+    return Effect.all(
+      Array.from({ length: atOnce }, () => worker),
+      { concurrency: "unbounded", discard: true }
+    )
   }).pipe(Effect.orDie)
 
-/** A request over a real loopback server, which runs in a process of its own: only the client's CPU counts. */
-export const http = async (): Promise<ReadonlyArray<Row>> => {
+/** A real loopback server, which runs in a process of its own: only the client's CPU counts. */
+export const withServer = async <A>(use: (url: string) => Promise<A>): Promise<A> => {
   const server = fork(new URL("./server.js", import.meta.url), {
     stdio: ["ignore", "inherit", "inherit", "ipc"]
   })
   try {
     const [port] = (await once(server, "message")) as [number]
-    const url = `http://127.0.0.1:${port}/`
+    return await use(`http://127.0.0.1:${port}/`)
+  } finally {
+    server.kill()
+  }
+}
+
+/** What hedging adds to a request of a client. */
+export const http = (): Promise<ReadonlyArray<Row>> =>
+  withServer(async (url) => {
     const policy = HedgePolicy.make({ schedule: HedgeSchedule.fixed("1 second") })
     const measured = Effect.map(HttpClient.HttpClient, (client) => {
       const untraced = HttpClient.withTracerPropagation(client, false)
@@ -49,7 +66,4 @@ export const http = async (): Promise<ReadonlyArray<Row>> => {
         target: 1.3
       }
     ]
-  } finally {
-    server.kill()
-  }
-}
+  })

@@ -1,15 +1,16 @@
-/** One side of the comparison: an undici client, plain or hedged, and what can be counted at it. */
+/** One side of the comparison: a client, plain or hedged, and what can be counted at it. */
 
 import * as DiagnosticsChannel from "node:diagnostics_channel"
 import { HttpClient, type HttpClientError, HttpClientRequest } from "@effect/platform"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
+import { type LaneEvent, NodeHedgeClient } from "@effect-hedge/platform-node"
 import { Cause, Effect, Layer, type Scope } from "effect"
 import { now } from "./clock.js"
 import * as Hedged from "./hedged.js"
 import * as Load from "./load.js"
 import { type ClientConfig, type ClientReport, copyHeader } from "./protocol.js"
-import type { Load as LoadSettings } from "./settings.js"
+import type { Load as LoadSettings, Transport } from "./settings.js"
 import * as Strain from "./strain.js"
 
 export interface Client {
@@ -22,9 +23,9 @@ const patienceMs = 30_000
 
 export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const wire = yield* countWire
+    const wire = yield* wires[options.transport]
     const copies = new Copies(options.numbered)
-    const plain = copies.watch(NodeHttpClient.makeUndici(wire.dispatcher))
+    const plain = copies.watch(wire.client)
     const hedged = options.side === "hedged" ? yield* Hedged.make(plain, options) : undefined
     const headers = options.authorization === null ? {} : { authorization: options.authorization }
 
@@ -75,8 +76,14 @@ export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.
     }
   })
 
-/** An agent as `NodeHttpClient.layerUndici` makes one; the connections it opens and the requests it sends are counted. */
-const countWire = Effect.gen(function* () {
+/** A client, the connections that it has opened, and the requests that it has written to one. */
+interface Wire {
+  readonly client: HttpClient.HttpClient
+  readonly counts: () => { readonly connections: number; readonly sent: number }
+}
+
+/** An agent as `NodeHttpClient.layerUndici` makes one. */
+const undici: Effect.Effect<Wire, never, Scope.Scope> = Effect.gen(function* () {
   let connections = 0
   let sent = 0
   const onSend = () => {
@@ -88,8 +95,23 @@ const countWire = Effect.gen(function* () {
     Effect.sync(() => DiagnosticsChannel.subscribe("undici:client:sendHeaders", onSend)),
     () => Effect.sync(() => DiagnosticsChannel.unsubscribe("undici:client:sendHeaders", onSend))
   )
-  return { dispatcher, counts: () => ({ connections, sent }) }
+  return { client: NodeHttpClient.makeUndici(dispatcher), counts: () => ({ connections, sent }) }
 })
+
+const lanes: Effect.Effect<Wire, never, Scope.Scope> = Effect.gen(function* () {
+  let connections = 0
+  let sent = 0
+  const listener: LaneEvent.Listener = {
+    onEvent: (event) => {
+      if (event._tag === "LaneOpened") connections++
+      if (event._tag === "RequestEnded" && event.phases.sent !== undefined) sent++
+    }
+  }
+  const { client } = yield* NodeHedgeClient.make({ listeners: [listener] })
+  return { client, counts: () => ({ connections, sent }) }
+})
+
+const wires: Readonly<Record<Transport, Effect.Effect<Wire, never, Scope.Scope>>> = { undici, lanes }
 
 /** Numbers the copies that a client sends, and notes those that are interrupted. */
 class Copies {

@@ -81,6 +81,11 @@ const options = {
     "log-normal: how many times as long the slow ones take. Default 10."
   ),
   keepsWorking: flag("keeps-working", "The server goes on working for a client that has gone away."),
+  client: value(
+    "client",
+    "name",
+    "What sends the requests: undici, by Effect's own client, or lanes, by that of @effect-hedge/platform-node. Default undici."
+  ),
   json: flag("json", "Print one JSON document and nothing else.")
 }
 

@@ -48,6 +48,7 @@ export const measure = (
       const server = settings.target._tag === "Own" ? yield* startServer(settings.target, round) : undefined
       const client = yield* startClient({
         side,
+        transport: settings.transport,
         url: settings.target._tag === "Url" ? settings.target.url : server!.url,
         authorization: settings.target._tag === "Url" ? settings.target.authorization : null,
         numbered: settings.target._tag === "Own",

@@ -43,6 +43,7 @@ const workload = (settings: Settings) => ({
         seed: settings.target.seed,
         keepsWorking: settings.target.keepsWorking
       }),
+  client: settings.transport,
   requests: settings.load.calls,
   rate: settings.load.rate,
   rounds: settings.rounds,

@@ -11,7 +11,7 @@ import {
   refuse,
   wholeNumber
 } from "../optionValues.js"
-import type { Hedging, Latency, Range, Settings, Target } from "./settings.js"
+import { type Hedging, type Latency, type Range, type Settings, type Target, transports } from "./settings.js"
 import * as Url from "./url.js"
 
 /** The options as typed; a flag that was not given is absent. */
@@ -35,6 +35,7 @@ export interface Raw {
   readonly sd: Option.Option<string>
   readonly slowFactor: Option.Option<string>
   readonly keepsWorking: boolean
+  readonly client: Option.Option<string>
 }
 
 /** A cold burst is measured this often; a load at a rate, long enough by itself, once. */
@@ -76,6 +77,9 @@ export const settings = (raw: Raw): Parsed<Settings> =>
     }
     return {
       target: yield* target(raw),
+      transport: yield* parse("client", raw.client, "undici", `must be ${transports.join(" or ")}`, (text) =>
+        transports.find((transport) => transport === text)
+      ),
       load: { calls, rate: raw.burst ? null : rate, fanOut },
       hedging: yield* hedging(raw),
       timeoutMs: Option.isSome(raw.timeout) ? yield* duration("timeout", raw.timeout, 0, 1) : null,

@@ -1,6 +1,6 @@
 /** What the experiment says to its server and its clients, each a process of its own, and what they say to it. */
 import type { HedgePolicy } from "effect-hedge"
-import type { Hedging, Latency, Load, Side } from "./settings.js"
+import type { Hedging, Latency, Load, Side, Transport } from "./settings.js"
 import type { Strain } from "./strain.js"
 
 /** The request header that numbers copies, so that both ends can speak of the same one. */
@@ -35,6 +35,7 @@ export interface ServerReport {
 
 export interface ClientConfig {
   readonly side: Side
+  readonly transport: Transport
   readonly url: string
   /** A header for every request. */
   readonly authorization: string | null

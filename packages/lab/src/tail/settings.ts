@@ -44,6 +44,10 @@ export interface Load {
 
 export type Side = "plain" | "hedged"
 
+/** What sends the requests of both sides: Effect's client over undici, or the lanes of `@effect-hedge/platform-node`. */
+export const transports = ["undici", "lanes"] as const
+export type Transport = (typeof transports)[number]
+
 /** A server that the experiment starts. */
 export interface OwnTarget {
   readonly _tag: "Own"
@@ -67,6 +71,7 @@ export type Target = OwnTarget | UrlTarget
 
 export interface Settings {
   readonly target: Target
+  readonly transport: Transport
   readonly load: Load
   readonly hedging: Hedging
   readonly timeoutMs: number | null

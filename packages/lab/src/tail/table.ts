@@ -21,7 +21,7 @@ export const render = (settings: Settings, result: Result, forecast: Forecast | 
     ...warnings(result)
   ].join("\n\n")
 
-const heading = ({ hedging, load, rounds, target, timeoutMs }: Settings): string => {
+const heading = ({ hedging, load, rounds, target, timeoutMs, transport }: Settings): string => {
   const calls =
     load.fanOut === 1
       ? plural(load.calls, "call")
@@ -38,7 +38,7 @@ const heading = ({ hedging, load, rounds, target, timeoutMs }: Settings): string
       ? "another copy after a delay that is learned"
       : `another copy every ${hedging.delayMs} ms`
   return [
-    `${pace}, to ${server}`,
+    `${pace}, ${transport === "lanes" ? "over lanes " : ""}to ${server}`,
     `hedged: ${when}, at most ${hedging.maxAttempts} in all, at most ${percent(hedging.extraLoad)} extra load${limit}`
   ].join("\n")
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { measure } from "../../src/tail/experiment.js"
-import type { OwnTarget, Settings } from "../../src/tail/settings.js"
+import { type OwnTarget, type Settings, transports } from "../../src/tail/settings.js"
 
 const latency = {
   _tag: "Uniform",
@@ -24,44 +24,49 @@ const settings: Settings = {
   target,
   load: { calls: 200, rate: 500, fanOut: 1 },
   hedging: { delayMs: 10, maxAttempts: 3, extraLoad: 0.5 },
+  transport: "undici",
   timeoutMs: null,
   warmUp: 20,
   rounds: 1
 }
 
-it.live("200 plain calls to a real server: 200 answers, one request each", () =>
-  Effect.gen(function* () {
-    let ended = 0
-    const summary = yield* measure(settings, "plain", 0, (n) => {
-      ended = n
+it.live.each(transports)(
+  "200 plain calls to a real server by %s: 200 answers, one request each",
+  (transport) =>
+    Effect.gen(function* () {
+      let ended = 0
+      const summary = yield* measure({ ...settings, transport }, "plain", 0, (n) => {
+        ended = n
+      })
+      expect(summary).toMatchObject({
+        count: 200,
+        failures: 0,
+        requestsPerCall: 1,
+        hedgeRate: 0,
+        loserMeanMs: null
+      })
+      expect(summary.p50).toBeGreaterThan(0)
+      expect(ended).toBe(200)
     })
-    expect(summary).toMatchObject({
-      count: 200,
-      failures: 0,
-      requestsPerCall: 1,
-      hedgeRate: 0,
-      loserMeanMs: null
-    })
-    expect(summary.p50).toBeGreaterThan(0)
-    expect(ended).toBe(200)
-  })
 )
 
-it.live("200 hedged calls: 200 answers, hedges within the budget, losers cancelled at the server", () =>
-  Effect.gen(function* () {
-    // so slow that on the busiest machine a loser is cut off before it has answered
-    const slow = { min: 5_000, max: 6_000 }
-    const summary = yield* measure(
-      { ...settings, target: { ...target, latency: { ...latency, slow } }, warmUp: 0 },
-      "hedged",
-      0
-    )
-    expect(summary).toMatchObject({ count: 200, failures: 0 })
-    expect(summary.hedgeRate).toBeGreaterThan(0)
-    expect(summary.requestsPerCall).toBeLessThanOrEqual(1 + 0.5 + 10 / 200)
-    expect(summary.loserMeanMs).not.toBeNull()
-    expect(summary.afterCancelMeanMs).not.toBeNull()
-  })
+it.live.each(transports)(
+  "200 hedged calls by %s: 200 answers, hedges within the budget, losers cancelled at the server",
+  (transport) =>
+    Effect.gen(function* () {
+      // so slow that on the busiest machine a loser is cut off before it has answered
+      const slow = { min: 5_000, max: 6_000 }
+      const summary = yield* measure(
+        { ...settings, transport, target: { ...target, latency: { ...latency, slow } }, warmUp: 0 },
+        "hedged",
+        0
+      )
+      expect(summary).toMatchObject({ count: 200, failures: 0 })
+      expect(summary.hedgeRate).toBeGreaterThan(0)
+      expect(summary.requestsPerCall).toBeLessThanOrEqual(1 + 0.5 + 10 / 200)
+      expect(summary.loserMeanMs).not.toBeNull()
+      expect(summary.afterCancelMeanMs).not.toBeNull()
+    })
 )
 
 it.live("a call that times out is a failure, and the server notices that its client has gone", () =>

@@ -12,6 +12,7 @@ const settings: Settings = {
   },
   load: { calls: 3_000, rate: 500, fanOut: 1 },
   hedging: { delayMs: null, maxAttempts: 2, extraLoad: 0.15 },
+  transport: "undici",
   timeoutMs: null,
   warmUp: 200,
   rounds: 1

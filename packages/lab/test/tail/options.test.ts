@@ -21,7 +21,8 @@ const nothing: Raw = {
   mean: Option.none(),
   sd: Option.none(),
   slowFactor: Option.none(),
-  keepsWorking: false
+  keepsWorking: false,
+  client: Option.none()
 }
 
 type Typed = { readonly [K in keyof Raw]?: Raw[K] extends boolean ? boolean : string }
@@ -54,6 +55,7 @@ describe("what is not given", () => {
       },
       load: { calls: 3_000, rate: 500, fanOut: 1 },
       hedging: { delayMs: 80, maxAttempts: 3, extraLoad: 0.2 },
+      transport: "undici",
       timeoutMs: null,
       warmUp: 200,
       rounds: 1
@@ -116,6 +118,7 @@ describe("a duration", () => {
 describe("a wrong option is refused by name, value and what is allowed", () => {
   it.each<[Typed, string]>([
     [{ rate: "0" }, "--rate 0: must be a number above 0 and at most 100,000"],
+    [{ client: "fetch" }, "--client fetch: must be undici or lanes"],
     [{ rate: "-5" }, "--rate -5: must be a number above 0 and at most 100,000"],
     [{ rate: "" }, '--rate "": must be a number above 0 and at most 100,000'],
     [{ rate: "NaN" }, "--rate NaN: must be a number above 0 and at most 100,000"],

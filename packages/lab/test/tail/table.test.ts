@@ -8,6 +8,7 @@ const settings: Settings = {
   target: { _tag: "Url", url: "http://x/", authorization: null },
   load: { calls: 3_000, rate: 500, fanOut: 1 },
   hedging: { delayMs: 80, maxAttempts: 3, extraLoad: 0.2 },
+  transport: "undici",
   timeoutMs: null,
   warmUp: 200,
   rounds: 1

@@ -2,9 +2,12 @@ import type { HedgeAttempt, HedgePolicy, HedgeSchedule } from "effect-hedge"
 import type { Lane } from "./lane.js"
 import type { Transfer } from "./transfer.js"
 
-/** The requests that the attempts of a call have made, so that a hedge goes down another lane than theirs. */
+/**
+ * The requests that the attempts of a call have made, so that a hedge goes down another lane than theirs. They are chained, the last first: an array's
+ * literal would be born old (`npm run bench`, rows of lanes) and keep them.
+ */
 export class CallLanes implements HedgePolicy.HedgeTargets {
-  private readonly transfers: Array<Transfer> = []
+  private last: Transfer | undefined = undefined
 
   /** `others`: what somebody else has said of the call's targets. */
   private constructor(private readonly others: HedgePolicy.HedgeTargets | undefined) {}
@@ -18,28 +21,26 @@ export class CallLanes implements HedgePolicy.HedgeTargets {
   }
 
   add(transfer: Transfer): void {
-    const { transfers } = this
+    transfer.before = this.last
+    this.last = transfer
     // of the requests that an attempt makes one after another the last counts
-    for (let i = 0; i < transfers.length; i++) {
-      const other = transfers[i]!
-      if (other.attempt !== transfer.attempt || !other.settled) continue
-      transfers[i] = transfer
-      return
+    for (let at = transfer; at.before !== undefined; ) {
+      const { before } = at
+      if (before.attempt === transfer.attempt && before.settled) at.before = before.before
+      else at = before
     }
-    transfers.push(transfer)
   }
 
   /** Whether another attempt of the call has taken the lane. */
   excludes(lane: Lane, attempt: number | undefined): boolean {
-    for (const other of this.transfers) {
-      if (other.lane === lane && other.attempt !== attempt) return true
+    for (let at = this.last; at !== undefined; at = at.before) {
+      if (at.lane === lane && at.attempt !== attempt) return true
     }
     return false
   }
 
   leastInFlight(state: HedgeSchedule.HedgeState): number | undefined {
     if (this.others !== undefined) return this.others.leastInFlight(state)
-    const last = this.transfers.at(-1)
-    return last === undefined ? Infinity : last.group.leastInFlight(this)
+    return this.last === undefined ? Infinity : this.last.group.leastInFlight(this)
   }
 }

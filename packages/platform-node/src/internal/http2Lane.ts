@@ -179,6 +179,10 @@ class Http2Lane implements Lane, StreamHost, PingHost {
     return { error, refused: false }
   }
 
+  onAnswered(): void {
+    if (this.accepted < this.allowed) this.accepted++
+  }
+
   onSettled(): void {
     this.live--
     this.closeIfDone()
@@ -197,8 +201,6 @@ class Http2Lane implements Lane, StreamHost, PingHost {
   }
 
   onReleased(): void {
-    // additive increase towards what is allowed, after a refusal
-    if (this.accepted < this.allowed) this.accepted++
     this.free(1)
   }
 

@@ -38,21 +38,14 @@ export class Pings {
   private scheduled = false
 
   private armed = false
-  private readonly timer: NodeJS.Timeout
+  private timer: NodeJS.Timeout | undefined = undefined
 
   constructor(
     private readonly session: ClientHttp2Session,
     private readonly settings: PingSettings,
     private readonly host: PingHost
   ) {
-    const period = Math.min(settings.pingInterval, settings.pingTimeout)
-    this.timer = setTimeout(() => {
-      this.armed = false
-      // what has arrived in the meantime is read first
-      setImmediate(() => this.check())
-    }, period)
-    this.timer.unref()
-    this.armed = true
+    if (settings.pingWhenIdle) this.arm()
   }
 
   /**
@@ -91,12 +84,23 @@ export class Pings {
 
   stop(): void {
     clearTimeout(this.timer)
+    // for ever
     this.armed = true
   }
 
   private arm(): void {
     this.armed = true
-    this.timer.refresh()
+    if (this.timer !== undefined) return void this.timer.refresh()
+    const { pingInterval, pingTimeout } = this.settings
+    this.timer = setTimeout(
+      () => {
+        this.armed = false
+        // what has arrived in the meantime is read first
+        setImmediate(() => this.check())
+      },
+      Math.min(pingInterval, pingTimeout)
+    )
+    this.timer.unref()
   }
 
   private check(): void {

@@ -28,6 +28,8 @@ export interface StreamHost {
   readonly mostHeaderBytes: number
   onReceived(): void
   failureOf(stream: ClientHttp2Stream, cause: Error | undefined): Failure
+  /** The whole answer has come. */
+  onAnswered(): void
   /** Nobody waits for the answer any more. */
   onSettled(): void
   /** Whether one more stream may be reset. */
@@ -91,6 +93,11 @@ function push(this: LaneStream, chunk: unknown, encoding?: BufferEncoding): bool
   return Readable.prototype.push.call(this, chunk, encoding)
 }
 
+/** Node ends a stream that it is about to reset: to the server the half of an upload that has been sent would pass for the whole. */
+function endNothing(this: LaneStream): LaneStream {
+  return this
+}
+
 /** One request on its stream. */
 export class Http2Request implements Sent {
   /** Its exchange has been told all that it will be told. */
@@ -146,8 +153,11 @@ export class Http2Request implements Sent {
   }
 
   onEnd(): void {
-    if (!this.whole || this.settled) return
+    // closed by the server in the middle of the answer: Node would wait for the end of the upload before it says so
+    if (!this.whole) return void this.stream!.destroy()
+    if (this.settled) return
     this.settled = true
+    this.host.onAnswered()
     this.exchange.onEnd()
     // an upload that is done has its stream closed in this turn; of one that is not the server wants no more
     if (!this.stream!.writableFinished) setImmediate(() => this.endUpload())
@@ -197,7 +207,9 @@ export class Http2Request implements Sent {
   }
 
   private endUpload(): void {
-    if (!this.stream!.closed && !this.stream!.writableFinished) this.giveUp()
+    const stream = this.stream!
+    if (stream.closed) stream.destroy()
+    else if (!stream.writableFinished) this.giveUp()
   }
 
   /** Ends the stream, unless both ends have ended it by themselves. */
@@ -210,6 +222,7 @@ export class Http2Request implements Sent {
       stream.resume()
     } else if (host.takeReset()) {
       this.holdsSlot = false
+      if (!stream.writableEnded) stream.end = endNothing
       stream.close(constants.NGHTTP2_CANCEL)
       // one that waits for the server to allow more streams would wait on
       stream.destroy()

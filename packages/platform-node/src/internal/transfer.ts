@@ -30,6 +30,8 @@ export class Transfer implements Exchange {
   fresh = false
   /** Other requests on its lane when it was taken. */
   activeStreams = 0
+  /** The one that its call made before it. */
+  before: Transfer | undefined = undefined
   /** Lanes that could not send it. */
   refusals = 0
 

@@ -12,7 +12,8 @@ export const FrameType = {
   PushPromise: 5,
   Ping: 6,
   GoAway: 7,
-  WindowUpdate: 8
+  WindowUpdate: 8,
+  Continuation: 9
 } as const
 
 export const ErrorCode = {
@@ -37,6 +38,7 @@ const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 const Ack = 1
 const EndStream = 1
 const EndHeaders = 4
+const MaxFrame = 16_384
 
 const literal = (text: string): Buffer => {
   const bytes = Buffer.from(text, "latin1")
@@ -134,7 +136,14 @@ export class FramePeer {
     fields: ReadonlyArray<readonly [name: string, value: string]>,
     end: "end" | "more"
   ): void {
-    this.frame(FrameType.Headers, EndHeaders | (end === "end" ? EndStream : 0), stream, headerBlock(fields))
+    const block = headerBlock(fields)
+    const endStream = end === "end" ? EndStream : 0
+    for (let at = 0; at === 0 || at < block.length; at += MaxFrame) {
+      const isLast = at + MaxFrame >= block.length
+      const type = at === 0 ? FrameType.Headers : FrameType.Continuation
+      const flags = (isLast ? EndHeaders : 0) | (at === 0 ? endStream : 0)
+      this.frame(type, flags, stream, block.subarray(at, at + MaxFrame))
+    }
   }
 
   data(stream: number, bytes: string | Buffer, end: "end" | "more"): void {
@@ -164,6 +173,14 @@ export class FramePeer {
     const payload = Buffer.alloc(4)
     payload.writeUInt32BE(bytes)
     this.frame(FrameType.WindowUpdate, 0, stream, payload)
+  }
+
+  /** Waits until the client has handled all that it was sent: for the answer to a PING. */
+  handled(): Promise<void> {
+    const answers = () => this.frames(FrameType.Ping).filter((ping) => (ping.flags & Ack) !== 0).length
+    const before = answers()
+    this.frame(FrameType.Ping, 0, 0, Buffer.alloc(8))
+    return this.until(() => answers() > before)
   }
 
   /** Answers the PINGs that have not been answered. */

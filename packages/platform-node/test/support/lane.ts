@@ -5,7 +5,7 @@ import { defaultHttp2Settings, type Http2Settings, openHttp2 } from "../../src/i
 import type { DrainReason, Exchange, Lane, LaneOwner, Sent } from "../../src/internal/lane.js"
 
 /** Something whose changes can be waited for, without a clock. */
-class Watched {
+export class Watched {
   private readonly watchers = new Set<() => void>()
 
   until(predicate: (it: this) => boolean): Promise<void> {
@@ -20,7 +20,7 @@ class Watched {
     })
   }
 
-  protected changed(): void {
+  changed(): void {
     for (const check of this.watchers) check()
   }
 }
