@@ -2,7 +2,7 @@
 import type { Outcomes } from "../tail/load.js"
 import type { HedgeCounts } from "../tail/protocol.js"
 import type { Strain } from "../tail/strain.js"
-import type { Bandwidth, Hedging, Mode, Pace, Stream } from "./settings.js"
+import type { Bandwidth, Mode, Settings } from "./settings.js"
 
 /** The request header that numbers probes, so that both ends can speak of the same one. */
 export const probeHeader = "x-hedge-lab-probe"
@@ -39,19 +39,11 @@ export type ProxyReply =
   | { readonly _tag: "Listening"; readonly port: number }
   | { readonly _tag: "Connections"; readonly opened: number; readonly open: number }
 
-export interface ClientConfig {
+export interface ClientConfig extends Omit<Settings, "modes" | "bandwidth" | "rounds"> {
   readonly origin: string
   /** The upstream's, which nobody else has signed. */
   readonly certificate: string
   readonly mode: Mode
-  readonly background: ReadonlyArray<Stream>
-  readonly window: number
-  readonly lanes: number
-  readonly hedging: Hedging
-  readonly pace: Pace
-  readonly timeoutMs: number
-  readonly durationMs: number
-  readonly settleMs: number
 }
 
 export type ClientRequest = { readonly _tag: "Probe" }

@@ -5,6 +5,7 @@
  */
 import * as Net from "node:net"
 import { Effect, type Scope } from "effect"
+import { listen } from "../listen.js"
 import { now } from "../tail/clock.js"
 import type { ProxyConfig } from "./protocol.js"
 
@@ -26,20 +27,10 @@ export const make = ({ bandwidth, to }: ProxyConfig): Effect.Effect<Proxy, never
       connect(client, upstream, bandwidth.up)
       connect(upstream, client, bandwidth.down)
     })
-    yield* Effect.acquireRelease(
-      Effect.async<void>((resume) => {
-        server.listen({ host: "127.0.0.1", port: 0, backlog: 4_096 }, () => resume(Effect.void))
-      }),
-      () =>
-        Effect.sync(() => {
-          server.close()
-          for (const client of open) client.destroy()
-        })
-    )
-    return {
-      port: (server.address() as Net.AddressInfo).port,
-      connections: () => ({ opened, open: open.size })
-    }
+    const port = yield* listen(server, () => {
+      for (const client of open) client.destroy()
+    })
+    return { port, connections: () => ({ opened, open: open.size }) }
   })
 
 /** What waits here for its turn; as much again and more may wait in the socket buffers before it. */

@@ -3,9 +3,9 @@
  * fast as they are taken. It notes which background streams share a probe's connection.
  */
 import * as Http2 from "node:http2"
-import type { AddressInfo } from "node:net"
 import { Effect, type Scope } from "effect"
 import { generate } from "selfsigned"
+import { listen } from "../listen.js"
 import { type Arrival, attemptHeader, paths, probeHeader } from "./protocol.js"
 
 export interface Upstream {
@@ -39,21 +39,10 @@ export const make: Effect.Effect<Upstream, never, Scope.Scope> = Effect.gen(func
   // what breaks a connection, its requests hear of
   server.on("sessionError", () => {})
   server.on("tlsClientError", () => {})
-  yield* Effect.acquireRelease(
-    Effect.async<void>((resume) => {
-      server.listen({ host: "127.0.0.1", port: 0, backlog: 4_096 }, () => resume(Effect.void))
-    }),
-    () =>
-      Effect.sync(() => {
-        server.close()
-        for (const session of sessions) session.destroy()
-      })
-  )
-  return {
-    port: (server.address() as AddressInfo).port,
-    certificate: cert,
-    arrivals: () => requests.arrivals
-  }
+  const port = yield* listen(server, () => {
+    for (const session of sessions) session.destroy()
+  })
+  return { port, certificate: cert, arrivals: () => requests.arrivals }
 })
 
 type Request = Http2.Http2ServerRequest
