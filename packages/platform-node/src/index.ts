@@ -1,2 +1,3 @@
 export * as LaneEvent from "./LaneEvent.js"
+export * as LaneMetrics from "./LaneMetrics.js"
 export * as NodeHedgeClient from "./NodeHedgeClient.js"

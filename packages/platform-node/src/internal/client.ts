@@ -4,7 +4,7 @@ import {
   type HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
-import { Cause, Context, Effect, type Fiber, FiberRef, type RuntimeFlags } from "effect"
+import { Cause, Context, Effect, type Fiber, FiberRef, RuntimeFlags } from "effect"
 import { globalValue } from "effect/GlobalValue"
 import { HedgeAttempt } from "effect-hedge"
 import { type Encoded, encode, plainBody } from "./body.js"
@@ -78,14 +78,13 @@ const send = (
     onHead = () => resume(Effect.void)
     call?.add(transfer)
     group.start(transfer)
+    abortWithScope(request, transfer)
   })
-  abortWithScope(request, transfer)
   return guarded(head, flags, {
     onSuccess: () => {
       const { failure } = transfer
       if (transfer.firstByteAt === 0) return Effect.fail(requestError(request, failure!, transfer.sentAt > 0))
-      // nobody will take the answer
-      if (!Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))) transfer.cancel(interrupted)
+      if (willUnwind(fiber, flags)) transfer.cancel(interrupted)
       return Effect.succeed(new LaneResponse(request, transfer))
     },
     onFailure: (cause) => {
@@ -95,12 +94,15 @@ const send = (
   })
 }
 
+/** Whether a fiber that has been interrupted is about to notice it. */
+const willUnwind = (fiber: Caller, flags: RuntimeFlags.RuntimeFlags): boolean =>
+  RuntimeFlags.interruption(flags) && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
+
+/** A controller that has aborted already is left over from an earlier execution. */
 const abortWithScope = (request: Request, transfer: Transfer): void => {
   const signal = scopedRequests.get(request)?.signal
-  if (signal === undefined) return
-  const abort = (): void => transfer.cancel(scopeClosed)
-  if (signal.aborted) abort()
-  else signal.addEventListener("abort", abort, { once: true })
+  if (signal === undefined || signal.aborted) return
+  signal.addEventListener("abort", () => transfer.cancel(scopeClosed), { once: true })
 }
 
 const execute = (

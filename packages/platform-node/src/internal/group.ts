@@ -184,13 +184,21 @@ export class LaneGroup {
   }
 
   private mayOpen(): boolean {
-    const { failures, members, openings } = this
+    const { failures, openings } = this
     return (
       this.closing === undefined &&
       openings.size < (failures.inRow > 0 ? 1 : this.upstream.connecting) &&
-      members.size + openings.size < this.mostLanes &&
+      this.isBelow(this.mostLanes) &&
       failures.isOver(performance.now())
     )
+  }
+
+  /** Whether there are fewer lanes; those that drain do not count. */
+  private isBelow(most: number): boolean {
+    if (most === Infinity) return true
+    let lanes = this.openings.size
+    for (const { lane } of this.members) if (lane.state === "open") lanes++
+    return lanes < most
   }
 
   /** A connection for each request that waits, as far as it is allowed. */

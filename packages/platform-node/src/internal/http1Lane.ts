@@ -84,6 +84,8 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     this.inFlight = 1
     this.written = false
     this.answered = false
+    // undici ends the connection after it
+    if (exchange.method === "HEAD") this.state = "draining"
     this.socket.ref()
     const { request } = this
     request.method = exchange.method as Dispatcher.HttpMethod
@@ -139,9 +141,9 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     this.resumeParser = resume
     const length = headers["content-length"]
     this.left = length === undefined ? undefined : Number(length)
-    this.endsWithConnection =
-      headers.connection === "close" || (length === undefined && headers["transfer-encoding"] === undefined)
-    if (headers.connection === "close" && this.state === "open") {
+    const closes = headers.connection?.toLowerCase() === "close"
+    this.endsWithConnection = closes || (length === undefined && headers["transfer-encoding"] === undefined)
+    if (closes && this.state === "open") {
       this.state = "draining"
       this.owner.onDraining(this, "GoAway")
     }

@@ -1,10 +1,16 @@
-import { Cause, Duration, Effect, Runtime, type Scope } from "effect"
+import { HttpClient } from "@effect/platform"
+import { Cause, Context, Duration, Effect, Layer, Runtime, type Scope } from "effect"
 import type { Options, Service } from "../NodeHedgeClient.js"
-import { make as makeClient } from "./client.js"
+import { LongStreams, make as makeClient } from "./client.js"
 import { Lanes } from "./lanes.js"
 import { checkOptions } from "./options.js"
 import { Reporter } from "./reporter.js"
 import { defaultCloseGrace } from "./upstream.js"
+
+export class NodeHedgeClient extends Context.Tag("@effect-hedge/platform-node/NodeHedgeClient")<
+  NodeHedgeClient,
+  Service
+>() {}
 
 export const make = (options: Options = {}): Effect.Effect<Service, never, Scope.Scope> => {
   checkOptions(options)
@@ -22,3 +28,13 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, Scope
     return { client: makeClient(lanes), report: Effect.sync(() => lanes.report()) }
   })
 }
+
+export const layer = (options: Options = {}): Layer.Layer<HttpClient.HttpClient | NodeHedgeClient> =>
+  Layer.scopedContext(
+    Effect.map(make(options), (service) =>
+      Context.make(NodeHedgeClient, service).pipe(Context.add(HttpClient.HttpClient, service.client))
+    )
+  )
+
+export const longStream: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> =
+  Effect.provideService(LongStreams, true)

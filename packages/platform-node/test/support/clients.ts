@@ -13,3 +13,21 @@ export const lanes = (options: NodeHedgeClient.Options = {}) =>
 export const protocols = (["HTTP/1.1", "HTTP/1.1 over TLS", "HTTP/2"] satisfies Array<Protocol>).map(
   (protocol) => ({ protocol, layer: lanes() })
 )
+
+/** One turn of the event loop. */
+export const turn = Effect.async<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+/** Waits, without a clock, until something is true of the lanes. */
+export const until = (
+  predicate: (upstreams: ReadonlyArray<NodeHedgeClient.UpstreamReport>) => boolean
+): Effect.Effect<void, never, NodeHedgeClient.NodeHedgeClient> =>
+  Effect.flatMap(NodeHedgeClient.NodeHedgeClient, ({ report }) =>
+    Effect.zipRight(turn, report).pipe(Effect.repeat({ until: predicate }), Effect.asVoid)
+  )
+
+/** Waits until nothing waits for a lane and no lane has a request. */
+export const idle = until((upstreams) =>
+  upstreams.every(({ lanes, waiting }) => waiting === 0 && lanes.every(({ inFlight }) => inFlight === 0))
+)

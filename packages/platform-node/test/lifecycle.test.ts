@@ -1,0 +1,252 @@
+import { HttpClient, HttpClientRequest } from "@effect/platform"
+import { describe, expect, it } from "@effect/vitest"
+import { HttpHedge } from "@effect-hedge/platform"
+import { type LaneEvent, NodeHedgeClient } from "@effect-hedge/platform-node"
+import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Recorder } from "../../platform/test/support/recorder.js"
+import { serve } from "../../platform/test/support/server.js"
+import { idle, lanes, protocols, until } from "./support/clients.js"
+
+const text = (url: string) =>
+  Effect.flatMap(HttpClient.HttpClient, (client) =>
+    Effect.flatMap(client.get(url), (response) => response.text)
+  )
+
+describe.each(protocols)("Lanes over $protocol", ({ protocol }) => {
+  it.scopedLive("close when nobody has used them for a while", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"), protocol)
+      yield* text(server.url)
+      yield* server.until(({ sockets }) => sockets.size === 0)
+      yield* until(([upstream]) => upstream?.lanes.length === 0)
+    }).pipe(Effect.provide(lanes({ keepAlive: "50 millis" })))
+  )
+
+  it.scopedLive("close with the client: what waits fails, what is under way may end", () =>
+    Effect.gen(function* () {
+      let answer = () => {}
+      const server = yield* serve((_, response) => {
+        answer = () => response.end("answer")
+      }, protocol)
+      const scope = yield* Scope.make()
+      const client = yield* Layer.buildWithScope(
+        lanes({ lanes: 1, streamsPerLane: 1, closeGrace: "20 seconds" }),
+        scope
+      )
+      const first = yield* Effect.fork(Effect.provide(text(server.url), client))
+      yield* server.until(({ received }) => received.length === 1)
+      const second = yield* Effect.fork(Effect.flip(Effect.provide(text(server.url), client)))
+      yield* Effect.provide(
+        until(([upstream]) => upstream?.waiting === 1),
+        client
+      )
+      const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+      expect(yield* Fiber.join(second)).toMatchObject({ _tag: "RequestError", reason: "Transport" })
+      answer()
+      expect(yield* Fiber.join(first)).toBe("answer")
+      yield* Fiber.join(closing)
+      yield* server.until(({ sockets }) => sockets.size === 0)
+      expect(yield* Effect.flip(Effect.provide(text(server.url), client))).toMatchObject({
+        reason: "Transport"
+      })
+    })
+  )
+
+  it.scopedLive("close by force when the grace is over", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(() => {}, protocol)
+      const scope = yield* Scope.make()
+      const client = yield* Layer.buildWithScope(lanes({ closeGrace: 0 }), scope)
+      const fiber = yield* Effect.fork(Effect.flip(Effect.provide(text(server.url), client)))
+      yield* server.until(({ received }) => received.length === 1)
+      yield* Scope.close(scope, Exit.void)
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "RequestError", reason: "Transport" })
+      yield* server.until(({ sockets }) => sockets.size === 0)
+    })
+  )
+
+  it.scopedLive("that the server has closed are replaced unnoticed", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"), protocol)
+      for (let i = 0; i < 5; i++) {
+        expect(yield* text(server.url)).toBe("answer")
+        yield* idle
+        for (const socket of server.sockets) socket.end()
+      }
+    }).pipe(Effect.provide(lanes()))
+  )
+
+  it.scopedLive("lead to a pinned address, under the name of the upstream", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(({ headers }, response) => {
+        response.end(String(headers[":authority"] ?? headers.host))
+      }, protocol)
+      const origin = `${server.url.startsWith("https") ? "https" : "http"}://no-such-name.invalid`
+      const options = {
+        upstreams: { [origin]: { address: `127.0.0.1:${server.port}` } },
+        tls: { checkServerIdentity: () => undefined }
+      }
+      const client = yield* Layer.build(lanes(options))
+      expect(yield* Effect.provide(text(`${origin}/`), client)).toBe("no-such-name.invalid")
+    })
+  )
+
+  it.scopedLive("for long streams are others than those for short requests", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"), protocol)
+      const client = yield* HttpClient.HttpClient
+      yield* text(server.url)
+      yield* client.execute(HttpClientRequest.get(server.url, { headers: { accept: "text/event-stream" } }))
+      yield* NodeHedgeClient.longStream(text(server.url))
+      yield* idle
+      const { report } = yield* NodeHedgeClient.NodeHedgeClient
+      const requests = (yield* report).map(({ lanes, long }) => [long, lanes.map(({ requests }) => requests)])
+      expect(requests).toEqual([
+        [false, [1]],
+        [true, [2]]
+      ])
+    }).pipe(Effect.provide(lanes()))
+  )
+
+  it.scopedLive("tell what happens, and where the time of a request went", () =>
+    Effect.gen(function* () {
+      const events: Array<LaneEvent.LaneEvent> = []
+      const layer = lanes({ listeners: [{ onEvent: (event) => events.push(event) }] })
+      const server = yield* serve((_, response) => response.end("answer"), protocol)
+      const twice = Effect.zipRight(text(server.url), Effect.zipRight(idle, text(server.url)))
+      yield* Effect.scoped(Effect.flatMap(Layer.build(layer), (client) => Effect.provide(twice, client)))
+      expect(events.map(({ _tag }) => _tag)).toEqual([
+        "LaneOpened",
+        "RequestEnded",
+        "RequestEnded",
+        "LaneDraining",
+        "LaneClosed"
+      ])
+      const [first, second] = events.filter((event) => event._tag === "RequestEnded")
+      const millis = expect.any(Number)
+      const tls = protocol === "HTTP/1.1" ? undefined : millis
+      const sent = { queued: millis, acquired: millis, sent: millis, firstByte: millis, body: millis }
+      expect(first).toMatchObject({ fresh: true, outcome: "Completed", status: 200, activeStreams: 0 })
+      expect(first!.phases).toEqual({ ...sent, dns: undefined, tcp: millis, tls })
+      expect(second).toMatchObject({ fresh: false, lane: first!.lane })
+      expect(second!.phases).toEqual({ ...sent, dns: undefined, tcp: undefined, tls: undefined })
+    })
+  )
+})
+
+describe("A hedge", () => {
+  const policy = HedgePolicy.make({ schedule: HedgeSchedule.fixed(10), throttle: HedgeThrottle.unlimited })
+  const hedged = Effect.map(
+    HttpClient.HttpClient,
+    HttpHedge.withHedge({ policy, headers: { attempt: "x-attempt" } })
+  )
+
+  it.scopedLive.each(protocols)("over $protocol takes another lane than its primary", ({ layer, protocol }) =>
+    Effect.gen(function* () {
+      const server = yield* serve(({ headers }, response) => {
+        if (headers["x-attempt"] !== undefined) response.end("answer")
+      }, protocol)
+      const response = yield* Effect.flatMap(hedged, (client) => client.get(server.url))
+      expect(yield* response.text).toBe("answer")
+      expect(server.connections).toBe(2)
+      yield* idle
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.scopedLive.each(protocols)("over $protocol is suppressed if there is no other lane", ({ protocol }) =>
+    Effect.gen(function* () {
+      const recorder = new Recorder()
+      let answer = () => {}
+      const server = yield* serve((_, response) => {
+        answer = () => response.end("answer")
+      }, protocol)
+      const call = Effect.flatMap(hedged, (client) =>
+        Effect.flatMap(client.get(server.url), (response) => response.text)
+      )
+      const fiber = yield* Effect.fork(Effect.provide(call, recorder.layer))
+      yield* recorder.until("HedgeSuppressed")
+      expect(recorder.of("HedgeSuppressed")[0]!.reason).toBe("NoDistinctTarget")
+      answer()
+      expect(yield* Fiber.join(fiber)).toBe("answer")
+      expect(server.received.length).toBe(1)
+    }).pipe(Effect.provide(lanes({ lanes: 1 })))
+  )
+})
+
+describe("A connection that fails", () => {
+  it.scopedLive("fails those who wait with its error, and is tried again", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"))
+      const { port, url } = server
+      yield* server.stop
+      const failures = yield* Effect.all(
+        Array.from({ length: 40 }, () => Effect.flip(text(url))),
+        { concurrency: "unbounded" }
+      )
+      for (const failure of failures) {
+        expect(failure).toMatchObject({ reason: "Transport", cause: { code: "ECONNREFUSED" } })
+      }
+      yield* server.listen(port)
+      expect(yield* Effect.retry(text(url), { times: 10_000 })).toBe("answer")
+    }).pipe(Effect.provide(lanes()))
+  )
+
+  it.scopedLive("because its certificate is unknown fails with a transport error", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"), "HTTP/1.1 over TLS")
+      expect(yield* Effect.flip(text(server.url))).toMatchObject({
+        _tag: "RequestError",
+        reason: "Transport"
+      })
+    }).pipe(Effect.provide(NodeHedgeClient.layer()))
+  )
+
+  it.scopedLive("because the server does not speak the protocol says so", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"), "HTTP/1.1 over TLS")
+      const { cause } = yield* Effect.flip(text(server.url))
+      expect(cause).toBeInstanceOf(Error)
+    }).pipe(Effect.provide(lanes({ protocol: "h2" })))
+  )
+})
+
+describe("Options", () => {
+  const refused = (options: object): string => {
+    try {
+      NodeHedgeClient.layer(options)
+      return "accepted"
+    } catch (error) {
+      expect(error).toBeInstanceOf(HedgePolicy.HedgePolicyError)
+      return (error as HedgePolicy.HedgePolicyError).field
+    }
+  }
+
+  it.each([
+    [{ lanes: 0 }, "lanes"],
+    [{ protocol: "h3" }, "protocol"],
+    [{ connectTimeout: "-1 second" }, "connectTimeout"],
+    [{ keepAlive: Infinity }, "keepAlive"],
+    [{ windowSize: 100 }, "windowSize"],
+    [{ address: "10.0.0.1" }, "address"],
+    [{ tls: { ALPNProtocols: ["h2"] } }, "tls.ALPNProtocols"],
+    [{ longStreams: { lane: 1 } }, "longStreams.lane"],
+    [{ upstreams: { "api.example.com": {} } }, "upstreams"],
+    [{ upstreams: { "https://a.example": { address: "a:b:c" } } }, 'upstreams["https://a.example"].address'],
+    [{ listeners: [{}] }, "listeners[0].onEvent"],
+    [{ closeGrace: Number.NaN }, "closeGrace"]
+  ])("%j are refused by the name of the field", (options, field) => {
+    expect(refused(options)).toBe(field)
+  })
+
+  it("of each kind are accepted", () => {
+    const upstream = {
+      address: "[::1]:8443",
+      protocol: "h2",
+      lanes: 2,
+      pingInterval: Infinity,
+      tls: { ca: "" }
+    }
+    expect(refused({ upstreams: { "https://a.example": upstream }, resetsPerSecond: 0.5 })).toBe("accepted")
+  })
+})
