@@ -5,6 +5,7 @@ import { Console, Effect } from "effect"
 const examples: Record<string, () => Promise<{ readonly main: Effect.Effect<unknown, unknown> }>> = {
   anyEffect: () => import("./anyEffect.js"),
   completion: () => import("./completion.js"),
+  completionGateway: () => import("./completionGateway.js"),
   cursor: () => import("./cursor.js"),
   httpApi: () => import("./httpApi.js"),
   httpClient: () => import("./httpClient.js"),

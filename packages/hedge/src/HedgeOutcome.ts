@@ -60,6 +60,7 @@ export const fatal: (pushback?: Pushback) => HedgeOutcome = internal.fatal
 
 /**
  * The default judgement: a success is `Win`, a cause that holds a typed failure is `NonFatal`, any other cause (a
- * defect, an attempt that interrupted itself) is `Fatal`.
+ * defect, an attempt that interrupted itself) is `Fatal`. An empty cause, the exit of a stream that ended without an
+ * element, is `Win`.
  */
 export const fromExit: (exit: Exit.Exit<unknown, unknown>) => HedgeOutcome = internal.fromExit

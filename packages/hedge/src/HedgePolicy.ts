@@ -261,7 +261,7 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
 export const Tag: <const Id extends string>(id: Id) => <Self>() => TagClass<Self, Id> = internalLayer.Tag
 
 /** The tag that `Hedge.withPolicy` and `HttpHedge.withHedge` use when they are given none. */
-export class DefaultPolicy extends Tag("effect-hedge/HedgePolicy")<DefaultPolicy>() {}
+export class DefaultPolicy extends Tag(internal.defaultKey)<DefaultPolicy>() {}
 
 /** `DefaultPolicy.layer`: provides the policy that `Hedge.withPolicy` uses. */
 export const layer: typeof DefaultPolicy.layer = DefaultPolicy.layer

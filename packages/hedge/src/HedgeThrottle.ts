@@ -20,7 +20,8 @@
  *   Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis"), throttle })
  * )
  */
-import { Context, type Effect } from "effect"
+import type { Effect } from "effect"
+import * as Context from "effect/Context"
 import type { HedgeOutcome } from "./HedgeOutcome.js"
 import * as internal from "./internal/throttle.js"
 
@@ -144,9 +145,12 @@ export const perUpstream: (make: () => HedgeThrottle) => (upstream: string) => H
  * The throttle of policies that name none: one per process, made by {@link makeDefault}. Replace it with
  * `Effect.provideService` or a `Layer`.
  */
-export class Default extends Context.Reference<Default>()("effect-hedge/HedgeThrottle/Default", {
-  defaultValue: () => internal.makeDefault()
-}) {}
+export class Default extends /*#__PURE__*/ Context.Reference<Default>()(
+  "effect-hedge/HedgeThrottle/Default",
+  {
+    defaultValue: () => internal.makeDefault()
+  }
+) {}
 
 /**
  * An effect that takes a token for something that is not a hedge, a retry for example, and yields whether there was one. Throws

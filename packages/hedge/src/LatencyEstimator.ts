@@ -30,7 +30,8 @@
  *   return yield* LatencyEstimator.quantile(estimator, 0.5)
  * })
  */
-import { type Duration, Effect, type Option } from "effect"
+import type { Duration, Option } from "effect"
+import * as Effect from "effect/Effect"
 import type { HedgeSchedule } from "./HedgeSchedule.js"
 import * as internal from "./internal/estimator.js"
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it, vi } from "@effect/vitest"
-import { Effect, Exit, Fiber, FiberRef, Layer, ManagedRuntime, Schedule, Scope } from "effect"
+import { Chunk, Effect, Exit, Fiber, FiberRef, Layer, ManagedRuntime, Schedule, Scope, Stream } from "effect"
 import { Hedge, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { roots, settled } from "./support.js"
 
@@ -113,6 +113,27 @@ const calls: ReadonlyArray<
   ]
 ]
 
+const streams: typeof calls = [
+  [
+    "that a hedge won, and that were read to their end",
+    Stream.runDrain(
+      Hedge.hedgeStreamWith(
+        ({ index }) =>
+          index === 0 ? Stream.never : Stream.concat(Stream.fromEffect(immediate), Stream.make(2)),
+        { schedule: HedgeSchedule.parallel, throttle }
+      )
+    ),
+    Layer.empty
+  ],
+  [
+    "that were given up after an element",
+    Stream.runHead(
+      Hedge.hedgeStream(Stream.repeatEffect(immediate), { schedule: HedgeSchedule.fixed("1 hour"), throttle })
+    ),
+    Layer.empty
+  ]
+]
+
 /** Runs calls in lots, and says how the heap stood after each half. */
 const halves = async (
   run: (lot: number) => Promise<unknown>,
@@ -126,26 +147,32 @@ const halves = async (
   return [await half(), await half()]
 }
 
+const leavesNothing = async (call: Effect.Effect<unknown, unknown>, count: number) => {
+  const before = left()
+  const lot = (size: number) =>
+    Effect.runPromise(
+      Effect.all(
+        Array.from({ length: size }, () => call),
+        { concurrency: "unbounded", discard: true }
+      )
+    )
+  // what the first calls of a process build up is not theirs
+  await lot(1000)
+  const [first, second] = await halves(lot, count)
+  expect(second / first).toBeLessThan(1.05)
+  expect(left()).toStrictEqual(before)
+}
+
 describe("C22: 100,000 calls", () => {
   const perKind = 100_000 / (calls.length + 1)
   const count = Math.ceil(perKind / 2000) * 2000
 
   for (const [name, call] of calls) {
-    it(`(${count} of them ${name}) leave fibers, timers and the heap where they were`, async () => {
-      const before = left()
-      const lot = (size: number) =>
-        Effect.runPromise(
-          Effect.all(
-            Array.from({ length: size }, () => call),
-            { concurrency: "unbounded", discard: true }
-          )
-        )
-      // what the first calls of a process build up is not theirs
-      await lot(1000)
-      const [first, second] = await halves(lot, count)
-      expect(second / first).toBeLessThan(1.05)
-      expect(left()).toStrictEqual(before)
-    }, 120_000)
+    it(
+      `(${count} of them ${name}) leave fibers, timers and the heap where they were`,
+      () => leavesNothing(call, count),
+      120_000
+    )
   }
 
   it(`(${count} of them under a policy's layer) leave fibers, timers and the heap where they were`, async () => {
@@ -166,6 +193,41 @@ describe("C22: 100,000 calls", () => {
     await Effect.runPromise(settled)
     expect(left()).toStrictEqual(before)
   }, 120_000)
+})
+
+describe("C22: 4,000 streams", () => {
+  for (const [name, stream] of streams) {
+    it(
+      `${name}, leave fibers, timers and the heap where they were`,
+      () => leavesNothing(stream, 4000),
+      120_000
+    )
+  }
+})
+
+describe("a stream that is read", () => {
+  it("holds none of its chunks but the one that is asked for", async () => {
+    const chunks: Array<WeakRef<Chunk.Chunk<{ readonly n: number }>>> = []
+    const made = Effect.sync(() => {
+      const chunk = Chunk.makeBy(10, (n) => ({ n }))
+      chunks.push(new WeakRef(chunk))
+      return chunk
+    })
+    const stream = Stream.repeatEffectChunk(Effect.zipLeft(made, immediate))
+    const hedged = Hedge.hedgeStream(stream, { schedule: HedgeSchedule.fixed("1 hour"), throttle })
+    const alive = await Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const pull = yield* Stream.toPull(hedged)
+          for (let i = 0; i < 50; i++) yield* Effect.asVoid(pull)
+          yield* Effect.promise(heap)
+          return chunks.filter((chunk) => chunk.deref() !== undefined).length
+        })
+      )
+    )
+    expect(chunks).toHaveLength(50)
+    expect(alive).toBeLessThanOrEqual(2)
+  })
 })
 
 describe("C22: 1,000 calls in flight", () => {
@@ -218,7 +280,7 @@ describe("C22: 1,000 calls in flight", () => {
 
 describe("C22: the process exits by itself right after the last call", () => {
   const prelude = `
-    import { Effect, Exit, Layer, Schedule } from "effect"
+    import { Effect, Exit, Layer, Schedule, Stream } from "effect"
     import { Hedge, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
     const answer = Effect.async((resume) => { setImmediate(() => resume(Effect.succeed(1))) })
     const policy = { schedule: HedgeSchedule.fixed("1 hour"), deadline: "2 hours", attemptTimeout: "90 minutes" }
@@ -254,6 +316,15 @@ describe("C22: the process exits by itself right after the last call", () => {
     [
       "that ran under a policy's layer",
       "Hedge.withPolicy(answer).pipe(Effect.provide(HedgePolicy.layer(policy)))"
+    ],
+    [
+      "whose stream a hedge won from one that never begins",
+      `Stream.runDrain(
+        Hedge.hedgeStreamWith(({ index }) => (index === 0 ? Stream.never : Stream.fromEffect(answer)), {
+          ...policy,
+          schedule: HedgeSchedule.parallel
+        })
+      )`
     ],
     [
       "of a thousand at once",

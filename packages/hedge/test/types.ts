@@ -12,7 +12,8 @@ import {
   type Option,
   pipe,
   type Schedule,
-  type Scope
+  type Scope,
+  Stream
 } from "effect"
 import {
   Hedge,
@@ -310,3 +311,46 @@ the(
 ).is<Effect.Effect<number>>()
 const keptScoped = Hedge.hedgeScoped({ schedule: HedgeSchedule.fixed("80 millis") })
 the(keptScoped(readBook)).is<Read<never, Scope.Scope>>()
+
+// --- streams -------------------------------------------------------------------------------------------------------
+
+declare const pages: Stream.Stream<Book, NotFound, Replica>
+type Pages<E = never, R = never> = Stream.Stream<Book, NotFound | E, Replica | R>
+
+the(Hedge.hedgeStream(pages, plain)).is<Pages>()
+the(pages.pipe(Hedge.hedgeStream(bounded))).is<Pages<Hedge.HedgeError, Settings>>()
+the(pages.pipe(Hedge.hedgeStream({ schedule: needy, deadline: 5 }))).is<Pages<Hedge.HedgeError, Settings>>()
+the(
+  pages.pipe(
+    Hedge.hedgeStream({
+      schedule: closed,
+      classify: (exit) =>
+        exit._tag === "Success" && exit.value.pages > 0 ? HedgeOutcome.win : HedgeOutcome.nonFatal()
+    })
+  )
+).is<Pages>()
+the(Hedge.hedgeStream(pages, { schedule: closed, onDiscard: (book) => Effect.log(book.title) })).is<Pages>()
+the(Hedge.hedgeStreamWith((attempt) => (attempt.index === 0 ? pages : pages), ofBooks)).is<Pages>()
+the(Hedge.hedgeStreamWith({ schedule: closed, attemptTimeout: 5 })(() => pages)).is<Pages<Hedge.HedgeError>>()
+// @ts-expect-error a policy that judges books cannot judge numbers
+Hedge.hedgeStream(Stream.make(1), ofBooks)
+
+// under a policy from a layer, as an effect is
+the(pages.pipe(Hedge.withPolicy)).is<Pages<Hedge.HedgeError, HedgePolicy.DefaultPolicy>>()
+the(pages.pipe(Hedge.withPolicy(LibraryPolicy))).is<Pages<Hedge.HedgeError, LibraryPolicy>>()
+the(Hedge.withPolicy(pages, LibraryPolicy)).is<Pages<Hedge.HedgeError, LibraryPolicy>>()
+the(pipe(pages, Hedge.withPolicy, Stream.take(1))).is<Pages<Hedge.HedgeError, HedgePolicy.DefaultPolicy>>()
+export const hedgePages = <A, E, R>(
+  self: Stream.Stream<A, E, R>
+): Stream.Stream<A, E | Hedge.HedgeError, R | HedgePolicy.DefaultPolicy> => self.pipe(Hedge.withPolicy)
+export const readByTag = <A, E, R>(
+  self: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | Hedge.HedgeError, R | LibraryPolicy> => self.pipe(Hedge.withPolicy(LibraryPolicy))
+the(
+  pipe(
+    readBook,
+    Effect.map((book) => book.pages),
+    Hedge.withPolicy(LibraryPolicy),
+    Effect.map((pages) => pages + 1)
+  )
+).is<Effect.Effect<number, NotFound | Hedge.HedgeError, Replica | LibraryPolicy>>()

@@ -50,9 +50,10 @@
  *
  * export const main = user.pipe(Effect.provide(HedgedHttpClient))
  */
-import type { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
-import type { Exit, Layer } from "effect"
+import type { HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "@effect/platform"
+import type { Exit, Layer, Stream } from "effect"
 import type { Hedge, HedgeAttempt, HedgeOutcome, HedgePolicy, LatencyEstimator } from "effect-hedge"
+import * as internalEvents from "./internal/events.js"
 import * as internalKeys from "./internal/keys.js"
 import * as internalLayer from "./internal/layer.js"
 import * as internalPolicies from "./internal/policies.js"
@@ -138,6 +139,94 @@ export const withHedge: {
     self: HttpClient.HttpClient.With<E, R>
   ) => HttpClient.HttpClient.With<E | Hedge.HedgeError, R | HedgePolicy.DefaultPolicy>
 } = internal.withHedge
+
+/** An event of a stream of server-sent events. */
+export interface ServerSentEvent {
+  /** Its type: `"message"` unless the server named one. */
+  readonly event: string
+  /** Its data; lines are parted by `\n`. */
+  readonly data: string
+  /** The id that came with it, if one did. */
+  readonly id: string | undefined
+}
+
+/** What a user may say of hedged events beside the policy: {@link Options}, with another `classify`. */
+export interface EventsOptions extends Omit<Options, "classify"> {
+  /**
+   * Whether an event decides. Those before the first that does are kept: they reach the consumer, in their order, but win nothing; so a server that
+   * says at once that it is there, and takes long to say something, is still hedged. A stream that ends without a decisive event is judged as if
+   * it had none. Default: every event decides.
+   */
+  readonly decisive?: (event: ServerSentEvent) => boolean
+  /** What the exit of an attempt's first decisive event means, instead of the policy's own `classify` and of what {@link events} says. */
+  readonly classify?: (
+    exit: Exit.Exit<ServerSentEvent, unknown>,
+    attempt: HedgeAttempt.HedgeAttempt
+  ) => HedgeOutcome.HedgeOutcome
+}
+
+/** {@link EventsOptions} with a policy of its own. */
+export interface EventsOptionsWithPolicy<out EX, out RP> extends EventsOptions {
+  readonly policy: HedgePolicy.HedgePolicy<ServerSentEvent, unknown, EX, RP>
+}
+
+/**
+ * Turns a client into a function from a request to the stream of its server-sent events, hedged on the first of them: the response whose first
+ * event is good streams on, the others are cancelled at once. For streams of tokens, whose headers say nothing of when the first one comes.
+ *
+ * - Each run of a stream is one call, of the given policy or of `HedgePolicy.DefaultPolicy` in the context, as `Hedge.hedgeStream` says:
+ *   `deadline` and `attemptTimeout` run until the first event, an error after it reaches the consumer as it is, and the consumer's pace is the
+ *   server's. Comments, with which servers keep connections alive, are no events.
+ * - A `POST` is hedged by consent or with an idempotency key, as any request is: `eligible: () => true`.
+ * - `Accept: text/event-stream` is sent unless the request has an `Accept`.
+ * - A status other than 2xx and another content type than `text/event-stream` fail as `ResponseError`, of reason `StatusCode` or `Decode`; so does an event
+ *   longer than 10 MiB. The body of such a response is read, for a second at most, so that the error's `response.text` and `response.json` have it.
+ * - The first event is a `Win`; a `ResponseError` with a status is judged as {@link fromExit} says of that status: a 404 is an answer, a 503 is
+ *   not. A stream that ends before its first event is `NonFatal`; if all do, the result is empty.
+ * - An event that the end of the body cuts off is dropped. Nothing reconnects: the protocol of the events says whether they were all there
+ *   and how to go on.
+ * - A client that is hedged already (`withHedge`, {@link layer}) does not hedge within this call.
+ *
+ * @example
+ * import { HttpClient, HttpClientRequest } from "@effect/platform"
+ * import { HttpHedge } from "@effect-hedge/platform"
+ * import { Effect, Stream } from "effect"
+ * import { HedgePolicy, HedgeSchedule } from "effect-hedge"
+ *
+ * const policy = HedgePolicy.make({ schedule: HedgeSchedule.fixed("800 millis"), deadline: "10 seconds" })
+ *
+ * export const tokens = (prompt: string) =>
+ *   Stream.unwrap(
+ *     Effect.map(HttpClient.HttpClient, (client) => {
+ *       const events = client.pipe(HttpHedge.events({ policy, eligible: () => true }))
+ *       return HttpClientRequest.post("https://llm.example.com/v1/completions").pipe(
+ *         HttpClientRequest.bodyUnsafeJson({ prompt, stream: true }),
+ *         events,
+ *         Stream.map(({ data }) => data)
+ *       )
+ *     })
+ *   )
+ */
+export const events: {
+  <EX, RP>(
+    options: EventsOptionsWithPolicy<EX, RP>
+  ): <E, R>(
+    self: HttpClient.HttpClient.With<E, R>
+  ) => (
+    request: HttpClientRequest.HttpClientRequest
+  ) => Stream.Stream<ServerSentEvent, E | HttpClientError.ResponseError | EX, R | RP>
+  (
+    options?: EventsOptions
+  ): <E, R>(
+    self: HttpClient.HttpClient.With<E, R>
+  ) => (
+    request: HttpClientRequest.HttpClientRequest
+  ) => Stream.Stream<
+    ServerSentEvent,
+    E | HttpClientError.ResponseError | Hedge.HedgeError,
+    R | HedgePolicy.DefaultPolicy
+  >
+} = internalEvents.events
 
 /**
  * What an attempt's exit means unless somebody says otherwise.

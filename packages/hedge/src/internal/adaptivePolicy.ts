@@ -1,4 +1,5 @@
-import { type Duration, Struct } from "effect"
+import type { Duration } from "effect"
+import * as Struct from "effect/Struct"
 import type { AdaptiveOptions, Options } from "../HedgePolicy.js"
 import { budgeted, budgetedShapes, defaultObjective, hedgesFor } from "./adaptiveSchedule.js"
 import { checkFields, type Shapes } from "./check.js"

@@ -1,4 +1,6 @@
-import { Context, Duration, Predicate } from "effect"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Predicate from "effect/Predicate"
 import type {
   BudgetedOptions,
   HedgeSchedule,

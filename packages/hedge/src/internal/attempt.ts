@@ -1,4 +1,8 @@
-import { type Clock, Context, Duration, Effect, type Exit, type Fiber, Option } from "effect"
+import type { Clock, Exit, Fiber } from "effect"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { AttemptReport } from "../Hedge.js"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import type { InterruptReason } from "../HedgeEvent.js"
@@ -7,12 +11,16 @@ import type { HedgeTargets } from "../HedgePolicy.js"
 import { nowMillis } from "./runtime.js"
 
 /** The attempt around an effect, found in its context. */
-export class EnclosingAttempt extends Context.Reference<EnclosingAttempt>()("effect-hedge/HedgeAttempt", {
-  defaultValue: (): Attempt | undefined => undefined
-}) {}
+export class EnclosingAttempt extends /*#__PURE__*/ Context.Reference<EnclosingAttempt>()(
+  "effect-hedge/HedgeAttempt",
+  {
+    defaultValue: (): Attempt | undefined => undefined
+  }
+) {}
 
-export const current: Effect.Effect<Option.Option<HedgeAttempt>> = Effect.map(EnclosingAttempt, (attempt) =>
-  Option.fromNullable(attempt)
+export const current: Effect.Effect<Option.Option<HedgeAttempt>> = /*#__PURE__*/ Effect.map(
+  EnclosingAttempt,
+  (attempt) => Option.fromNullable(attempt)
 )
 
 export const fromContext = (context: Context.Context<never>): HedgeAttempt | undefined =>

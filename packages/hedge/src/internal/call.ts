@@ -1,4 +1,7 @@
-import { Cause, Duration, Effect, Exit } from "effect"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { CallOutcome, DiscardReason, InterruptReason, LaunchReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { HedgeState } from "../HedgeSchedule.js"

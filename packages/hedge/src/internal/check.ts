@@ -1,4 +1,8 @@
-import { ConfigError, Duration, Effect, Either, Predicate } from "effect"
+import * as ConfigError from "effect/ConfigError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import { HedgePolicyError } from "./errors.js"
 
 export const refuse = (field: string, value: unknown, allowed: string): never => {
@@ -86,7 +90,7 @@ export const wholeNumber = (least: number, most = Number.MAX_SAFE_INTEGER): Shap
   )
 
 /** By the `Clock`, or as a simulation counts. */
-export const time = number(Number.isFinite, "a time in milliseconds")
+export const time = /*#__PURE__*/ number(Number.isFinite, "a time in milliseconds")
 
 const isNegative = (input: Duration.DurationInput): boolean => {
   if (typeof input === "number") return !(input >= 0)

@@ -1,4 +1,7 @@
-import { Config, ConfigError, Duration, type Either } from "effect"
+import type { Either } from "effect"
+import * as Config from "effect/Config"
+import * as ConfigError from "effect/ConfigError"
+import * as Duration from "effect/Duration"
 import type { AdaptiveOptions, HedgePolicy, Options } from "../HedgePolicy.js"
 import type { HedgeSchedule, QuantileOptions } from "../HedgeSchedule.js"
 import type { HedgeThrottle, Settings } from "../HedgeThrottle.js"

@@ -1,4 +1,4 @@
-import { Context } from "effect"
+import * as Context from "effect/Context"
 import type { LaunchReason, SuppressionReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { Decisions, HedgePolicy } from "../HedgePolicy.js"

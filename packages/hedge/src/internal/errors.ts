@@ -1,4 +1,5 @@
-import { Data, Duration } from "effect"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
 import type { AttemptReport } from "../Hedge.js"
 
 const render = (value: unknown): string => {
@@ -14,7 +15,7 @@ const render = (value: unknown): string => {
   }
 }
 
-export class HedgePolicyError extends Data.TaggedError("HedgePolicyError")<{
+export class HedgePolicyError extends /*#__PURE__*/ Data.TaggedError("HedgePolicyError")<{
   readonly field: string
   readonly value: unknown
   readonly allowed: string
@@ -24,7 +25,7 @@ export class HedgePolicyError extends Data.TaggedError("HedgePolicyError")<{
   }
 }
 
-export class HedgeError extends Data.TaggedError("HedgeError")<{
+export class HedgeError extends /*#__PURE__*/ Data.TaggedError("HedgeError")<{
   readonly reason: "DeadlineExceeded" | "AttemptTimeout"
   readonly attempts: ReadonlyArray<AttemptReport>
 }> {

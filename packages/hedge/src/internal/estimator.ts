@@ -1,5 +1,9 @@
-import { Context, Duration, Effect, Option, Predicate } from "effect"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import type { Distribution, Estimators, Key, LatencyEstimator, Sample } from "../LatencyEstimator.js"
 import {
   check,

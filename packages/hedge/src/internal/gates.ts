@@ -1,4 +1,4 @@
-import { Context } from "effect"
+import * as Context from "effect/Context"
 import type { SuppressionReason } from "../HedgeEvent.js"
 import type { Call } from "./call.js"
 import { aName, isName } from "./check.js"

@@ -1,18 +1,22 @@
-import { Context, Effect, Scope } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
-import { DefaultPolicy, type Service } from "../HedgePolicy.js"
+import type { DefaultPolicy, Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"
 import { aFunction, check, effect } from "./check.js"
 import { abandon, take } from "./handover.js"
-import { checkPolicy, type EnginePolicy, fromInput } from "./policy.js"
+import { checkPolicy, defaultKey, type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
+import { type AnyStream, hedgedStream, isStream } from "./stream.js"
 import { Hedging } from "./surroundings.js"
-import type { Task } from "./task.js"
+import { scopedTask, type Task } from "./task.js"
 
 type AnyEffect = Effect.Effect<unknown, unknown, never>
 type Input = Parameters<typeof fromInput>[0]
+/** The policy of a call, given or found in its caller's context. */
+type PolicyOf = (context: Context.Context<never>) => EnginePolicy
 
-const run = (policyOf: (context: Context.Context<never>) => EnginePolicy, task: Task): AnyEffect =>
+const run = (policyOf: PolicyOf, task: Task): AnyEffect =>
   Effect.withFiberRuntime((caller, status) => {
     const host = new Host(caller, status.runtimeFlags)
     const call = new Call(host, policyOf(host.context), task)
@@ -35,33 +39,29 @@ const same = (effect: AnyEffect): Task["attempt"] => {
   return () => once
 }
 
-/** Every attempt in a scope of its own, which the winner's caller adopts. */
-const scopedTask = (effect: AnyEffect): Task => {
-  const scopes = new WeakMap<HedgeAttempt, Scope.CloseableScope>()
-  return {
-    attempt: same(effect),
-    context: (attempt, context) => {
-      const scope = Effect.runSync(Scope.make())
-      scopes.set(attempt, scope)
-      return Context.add(context, Scope.Scope, scope)
-    },
-    release: (attempt, exit) => Scope.close(scopes.get(attempt)!, exit),
-    adopt: (attempt) =>
-      Effect.flatMap(Effect.scope, (outer) =>
-        Scope.addFinalizerExit(outer, (exit) => Scope.close(scopes.get(attempt)!, exit))
-      ) as Effect.Effect<void>
-  }
-}
-
 const checkEffect = <A>(subject: A): A => check("effect", subject, effect)
 
-const checkAttempts = <A>(subject: A): A => check("f", subject, aFunction("from an attempt to an Effect"))
+const checkStream = <A>(subject: A): A => check("stream", subject, [isStream, "a Stream"])
+
+const checkAttempts = <A>(subject: A, made: string): A =>
+  check("f", subject, aFunction(`from an attempt to ${made}`))
+
+const hedgeEffect = (policyOf: PolicyOf, effect: AnyEffect): AnyEffect =>
+  run(policyOf, { attempt: same(checkEffect(effect)) })
+
+const hedgeStreams = (policyOf: PolicyOf, f: (attempt: HedgeAttempt) => AnyStream): AnyStream =>
+  hedgedStream((task) => run(policyOf, task), f)
+
+const hedgeOneStream = (policyOf: PolicyOf, stream: AnyStream): AnyStream => {
+  checkStream(stream)
+  return hedgeStreams(policyOf, () => stream)
+}
 
 /** Data first, or a function that has checked its policy before it is given what to hedge. */
-const combinator = (toTask: (subject: never) => Task) => {
-  const dataFirst = (subject: never, input: Input): AnyEffect => {
+const combinator = (hedged: (policyOf: PolicyOf, subject: never) => unknown) => {
+  const dataFirst = (subject: never, input: Input): unknown => {
     const policy = fromInput(input)
-    return run(() => policy, toTask(subject))
+    return hedged(() => policy, subject)
   }
   return (...args: ReadonlyArray<never>): unknown => {
     if (args.length >= 2) return dataFirst(args[0]!, args[1]!)
@@ -70,26 +70,36 @@ const combinator = (toTask: (subject: never) => Task) => {
   }
 }
 
-export const hedge = combinator((effect: AnyEffect) => ({ attempt: same(checkEffect(effect)) })) as never
+export const hedge = /*#__PURE__*/ combinator(hedgeEffect) as never
 
-export const hedgeWith = combinator((f: (attempt: HedgeAttempt) => AnyEffect) => ({
-  attempt: attemptsOf(checkAttempts(f))
-})) as never
+export const hedgeWith = /*#__PURE__*/ combinator((policyOf, f: (attempt: HedgeAttempt) => AnyEffect) =>
+  run(policyOf, { attempt: attemptsOf(checkAttempts(f, "an Effect")) })
+) as never
 
-export const hedgeScoped = combinator((effect: AnyEffect) => scopedTask(checkEffect(effect))) as never
+export const hedgeScoped = /*#__PURE__*/ combinator((policyOf, effect: AnyEffect) =>
+  run(policyOf, scopedTask(same(checkEffect(effect))))
+) as never
 
-const withTag =
-  (tag: Context.Tag<never, Service>) =>
-  (effect: AnyEffect): AnyEffect =>
-    run((context) => checkPolicy(Context.unsafeGet(context, tag)), {
-      attempt: same(checkEffect(effect))
-    })
+export const hedgeStream = /*#__PURE__*/ combinator(hedgeOneStream) as never
+
+export const hedgeStreamWith = /*#__PURE__*/ combinator((policyOf, f: (attempt: HedgeAttempt) => AnyStream) =>
+  hedgeStreams(policyOf, checkAttempts(f, "a Stream"))
+) as never
+
+const withTag = (tag: Context.Tag<never, Service>) => {
+  const policyOf: PolicyOf = (context) => checkPolicy(Context.unsafeGet(context, tag))
+  return (subject: AnyEffect | AnyStream): AnyEffect | AnyStream =>
+    isStream(subject) ? hedgeOneStream(policyOf, subject) : hedgeEffect(policyOf, subject)
+}
+
+/** The same tag as `HedgePolicy.DefaultPolicy`, which brings its layers along, and with them all that learns. */
+const defaultTag = /*#__PURE__*/ Context.GenericTag<DefaultPolicy, Service>(defaultKey)
 
 // a second argument that is no tag is the index that a callback of `map` or `forEach` is given
-export const withPolicy = ((effectOrTag: unknown, tag?: unknown) =>
-  Context.isTag(effectOrTag)
-    ? withTag(effectOrTag as never)
-    : withTag((Context.isTag(tag) ? tag : DefaultPolicy) as never)(effectOrTag as AnyEffect)) as never
+export const withPolicy = ((subjectOrTag: unknown, tag?: unknown) =>
+  Context.isTag(subjectOrTag)
+    ? withTag(subjectOrTag as never)
+    : withTag((Context.isTag(tag) ? tag : defaultTag) as never)(subjectOrTag as AnyEffect)) as never
 
 export const withoutHedging = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.provideService(checkEffect(self), Hedging, false)

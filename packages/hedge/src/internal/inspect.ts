@@ -1,4 +1,7 @@
-import { type Context, Duration, Effect, Option } from "effect"
+import type { Context } from "effect"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { HedgePolicy, Inspection } from "../HedgePolicy.js"
 import type { Key } from "../LatencyEstimator.js"
 import { Tuner } from "./adaptive.js"

@@ -1,18 +1,23 @@
-import { Context, Effect, Layer } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type { Listener } from "../HedgeEvent.js"
 import { aFunction, check } from "./check.js"
 
 /** The lists are never changed, only replaced: a call keeps to its end the one that it found when it started. */
-export class Listeners extends Context.Reference<Listeners>()("effect-hedge/HedgeEvent/Listeners", {
-  defaultValue: (): { readonly list: ReadonlyArray<Listener> } => ({ list: [] })
-}) {}
+export class Listeners extends /*#__PURE__*/ Context.Reference<Listeners>()(
+  "effect-hedge/HedgeEvent/Listeners",
+  {
+    defaultValue: (): { readonly list: ReadonlyArray<Listener> } => ({ list: [] })
+  }
+) {}
 
 interface Box {
   list: ReadonlyArray<Listener>
 }
 
 /** One box per layer build, so that merged layers add to the same; it starts with what surrounds the build. */
-const shared = Layer.effect(
+const shared = /*#__PURE__*/ Layer.effect(
   Listeners,
   Effect.map(Listeners, ({ list }): Box => ({ list }))
 )

@@ -107,7 +107,7 @@ class LoopMeter {
   }
 }
 
-export const loopMeter = new LoopMeter()
+export const loopMeter = /*#__PURE__*/ new LoopMeter()
 
 /** Runs `f` after the input that is already waiting has been read. */
 export const afterPendingInput = <A>(f: (a: A) => void, a: A): void => {

@@ -1,4 +1,6 @@
-import { Duration, Effect, type Scope } from "effect"
+import type { Scope } from "effect"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 
 /** The calls of one policy layer that have settled while attempts or discards of theirs still unwind. */
 export interface Losers {

@@ -1,12 +1,9 @@
-import {
-  Duration,
-  type Layer,
-  Metric,
-  MetricBoundaries,
-  MetricKey,
-  type MetricKeyType,
-  MetricLabel
-} from "effect"
+import type { Layer, MetricKeyType } from "effect"
+import * as Duration from "effect/Duration"
+import * as Metric from "effect/Metric"
+import * as MetricBoundaries from "effect/MetricBoundaries"
+import * as MetricKey from "effect/MetricKey"
+import * as MetricLabel from "effect/MetricLabel"
 import type {
   AttemptEnded,
   CallEnded,

@@ -1,4 +1,6 @@
-import { Cause, Duration, Exit } from "effect"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Exit from "effect/Exit"
 import type { HedgeOutcome, Pushback } from "../HedgeOutcome.js"
 import { decode } from "./check.js"
 
@@ -13,7 +15,11 @@ export const fatal = (pushback?: Pushback): HedgeOutcome =>
   pushback === undefined ? plainFatal : { _tag: "Fatal", pushback }
 
 export const fromExit = (exit: Exit.Exit<unknown, unknown>): HedgeOutcome =>
-  exit._tag === "Success" ? win : Cause.isFailure(exit.cause) ? plainNonFatal : plainFatal
+  exit._tag === "Success" || Cause.isEmpty(exit.cause)
+    ? win
+    : Cause.isFailure(exit.cause)
+      ? plainNonFatal
+      : plainFatal
 
 /** What a user's classify answered, if it is an answer. */
 export const checkOutcome = (outcome: HedgeOutcome): HedgeOutcome => {

@@ -1,6 +1,8 @@
-import { Duration, Schedule, Struct } from "effect"
+import * as Duration from "effect/Duration"
 import { dual } from "effect/Function"
 import { pipeArguments } from "effect/Pipeable"
+import * as Schedule from "effect/Schedule"
+import * as Struct from "effect/Struct"
 import type { DeadlineError, HedgePolicy, Options } from "../HedgePolicy.js"
 import type { HedgeThrottle } from "../HedgeThrottle.js"
 import type { Key } from "../LatencyEstimator.js"
@@ -25,6 +27,9 @@ import { learningOf, staggerOf } from "./schedule.js"
 import { aThrottle } from "./throttle.js"
 
 export const TypeId = "~effect-hedge/HedgePolicy" as const
+
+/** Of the tag that holds the policy of a program that needs but one. */
+export const defaultKey = "effect-hedge/HedgePolicy"
 
 type In = Duration.DurationInput
 export type AnyOptions = Options<never, never, unknown, In | undefined, In | undefined>
@@ -130,7 +135,7 @@ export const shapes: Shapes<keyof AnyOptions> = {
 }
 
 /** `schedule`, `deadline` and `attemptTimeout` are in the type of a policy. */
-const changeable = Struct.omit(shapes, "schedule", "deadline", "attemptTimeout")
+const changeable = /*#__PURE__*/ Struct.omit(shapes, "schedule", "deadline", "attemptTimeout")
 
 const optionalDuration = (input: In | undefined): Duration.Duration | undefined =>
   input === undefined ? undefined : Duration.decode(input)
@@ -190,7 +195,7 @@ export const changed = (self: EnginePolicy, changes: Partial<Data>): EnginePolic
 export const modify: {
   <A, E>(changes: Changes<A, E>): <EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R>
   <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>, changes: Changes<A, E>): HedgePolicy<A, E, EX, R>
-} = dual(2, (self: AnyPolicy, changes: Changes<never, never>): EnginePolicy => {
+} = /*#__PURE__*/ dual(2, (self: AnyPolicy, changes: Changes<never, never>): EnginePolicy => {
   const policy = checkPolicy(self)
   checkFields("changes", changes, changeable)
   // none is what a policy says that has no deadline, and what may not be said without one
@@ -220,7 +225,7 @@ const variantsOf = (policy: EnginePolicy): Lru<EnginePolicy> => {
 export const keyed: {
   (key: Key): <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>) => HedgePolicy<A, E, EX, R>
   <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>, key: Key): HedgePolicy<A, E, EX, R>
-} = dual(2, (self: AnyPolicy, key: Key): EnginePolicy => {
+} = /*#__PURE__*/ dual(2, (self: AnyPolicy, key: Key): EnginePolicy => {
   const policy = checkPolicy(self)
   const path = pathOf(check("key", key, aKey))
   if (!policy.learns) return policy

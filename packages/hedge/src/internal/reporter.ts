@@ -1,4 +1,7 @@
-import { Cause, Duration, Exit, type Tracer } from "effect"
+import type { Tracer } from "effect"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Exit from "effect/Exit"
 import type {
   AttemptEnded,
   AttemptStarted,

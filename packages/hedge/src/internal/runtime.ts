@@ -1,25 +1,21 @@
 /**
  * Everything that touches fibers and the clock; the event loop's timers are in `loop`. A port to another major version of Effect starts here.
  */
-import {
-  type Cause,
-  Clock,
-  Context,
-  DefaultServices,
-  Duration,
-  Effect,
-  Equal,
-  Exit,
-  type Fiber,
-  type FiberId,
-  FiberRef,
-  FiberRefs,
-  HashMap,
-  Runtime,
-  RuntimeFlags,
-  RuntimeFlagsPatch,
-  Scheduler
-} from "effect"
+import type { Cause, Fiber, FiberId } from "effect"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DefaultServices from "effect/DefaultServices"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
+import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
+import * as FiberRefs from "effect/FiberRefs"
+import * as HashMap from "effect/HashMap"
+import * as Runtime from "effect/Runtime"
+import * as RuntimeFlags from "effect/RuntimeFlags"
+import * as RuntimeFlagsPatch from "effect/RuntimeFlagsPatch"
+import * as Scheduler from "effect/Scheduler"
 import { longestTimer, platform } from "./loop.js"
 import { type Locals, type RefInternals, type Shortcut, type Stack, shortcutFor } from "./shortcut.js"
 

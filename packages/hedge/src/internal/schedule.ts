@@ -1,4 +1,9 @@
-import { Context, Duration, Effect, Schedule, ScheduleDecision, ScheduleInterval } from "effect"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as ScheduleDecision from "effect/ScheduleDecision"
+import * as ScheduleInterval from "effect/ScheduleInterval"
 import type { HedgeSchedule, HedgeState } from "../HedgeSchedule.js"
 import type { AdaptiveCall, Learning } from "./adaptive.js"
 import { checkDuration } from "./check.js"
@@ -55,9 +60,9 @@ export const fixed = (delay: Duration.DurationInput): HedgeSchedule => {
   return make(() => millis)
 }
 
-export const parallel: HedgeSchedule = fixed(Duration.zero)
+export const parallel: HedgeSchedule = /*#__PURE__*/ fixed(Duration.zero)
 
-export const onFailure: HedgeSchedule = fixed(Duration.infinity)
+export const onFailure: HedgeSchedule = /*#__PURE__*/ fixed(Duration.infinity)
 
 /** A schedule that goes by what its calls have taught it; one that nobody asks on behalf of a call waits for a failure. */
 export const learned = (learning: Learning): HedgeSchedule =>

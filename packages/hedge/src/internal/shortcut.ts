@@ -6,17 +6,14 @@
  * `Fiber.roots` does not list fibers that were started so: to be put into that set and taken out again is what a fiber pays for that nobody
  * waits for, and the set's tables, once they are old, keep what was in them.
  */
-import {
-  Effect,
-  Equal,
-  type Exit,
-  type Fiber,
-  FiberId,
-  FiberRef,
-  FiberRefs,
-  RuntimeFlags,
-  Supervisor
-} from "effect"
+import type { Exit, Fiber } from "effect"
+import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
+import * as FiberId from "effect/FiberId"
+import * as FiberRef from "effect/FiberRef"
+import * as FiberRefs from "effect/FiberRefs"
+import * as RuntimeFlags from "effect/RuntimeFlags"
+import * as Supervisor from "effect/Supervisor"
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 

@@ -1,4 +1,6 @@
-import { type Effect, type Exit, type Fiber, ScheduleDecision, ScheduleIntervals } from "effect"
+import type { Effect, Exit, Fiber } from "effect"
+import * as ScheduleDecision from "effect/ScheduleDecision"
+import * as ScheduleIntervals from "effect/ScheduleIntervals"
 import type { Call } from "./call.js"
 import { longestTimer, loopMeter } from "./loop.js"
 import { asking, staggerOf } from "./schedule.js"

@@ -1,4 +1,5 @@
-import { Context, Tracer } from "effect"
+import * as Context from "effect/Context"
+import * as Tracer from "effect/Tracer"
 import type { Listener, SuppressionReason } from "../HedgeEvent.js"
 import type { HedgeTargets } from "../HedgePolicy.js"
 import { Default, type HedgeThrottle } from "../HedgeThrottle.js"
@@ -7,12 +8,12 @@ import { Listeners } from "./listeners.js"
 import type { EnginePolicy } from "./policy.js"
 
 /** Whether hedging is on: turned off by `Hedge.withoutHedging`. */
-export class Hedging extends Context.Reference<Hedging>()("effect-hedge/Hedging", {
+export class Hedging extends /*#__PURE__*/ Context.Reference<Hedging>()("effect-hedge/Hedging", {
   defaultValue: () => true
 }) {}
 
 /** Who knows where hedges may be sent, if somebody does. */
-export class Targets extends Context.Reference<Targets>()("effect-hedge/Targets", {
+export class Targets extends /*#__PURE__*/ Context.Reference<Targets>()("effect-hedge/Targets", {
   defaultValue: (): HedgeTargets | undefined => undefined
 }) {}
 

@@ -1,4 +1,7 @@
-import { type Context, Effect, type Exit } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import type { Attempt } from "./attempt.js"
 import type { EnginePolicy } from "./policy.js"
 
@@ -13,6 +16,24 @@ export interface Task {
   readonly release?: (attempt: Attempt, exit: AnyExit) => Effect.Effect<void>
   /** The attempt's exit is the result, and the caller takes it. */
   readonly adopt?: (attempt: Attempt) => Effect.Effect<void>
+}
+
+/** Every attempt in a scope of its own, which the winner's caller adopts. */
+export const scopedTask = (attempt: Task["attempt"]): Task => {
+  const scopes = new WeakMap<Attempt, Scope.CloseableScope>()
+  return {
+    attempt,
+    context: (attempt, context) => {
+      const scope = Effect.runSync(Scope.make())
+      scopes.set(attempt, scope)
+      return Context.add(context, Scope.Scope, scope)
+    },
+    release: (attempt, exit) => Scope.close(scopes.get(attempt)!, exit),
+    adopt: (attempt) =>
+      Effect.flatMap(Effect.scope, (outer) =>
+        Scope.addFinalizerExit(outer, (exit) => Scope.close(scopes.get(attempt)!, exit))
+      ) as Effect.Effect<void>
+  }
 }
 
 /** What is to be done about an exit that cannot be the result, if anything is: its value is discarded, then its scope released (R8). */

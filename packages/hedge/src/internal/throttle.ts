@@ -1,4 +1,5 @@
-import { Effect, Predicate } from "effect"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import type { HedgeThrottle, Settings } from "../HedgeThrottle.js"
 import {
   aFunction,
@@ -41,11 +42,11 @@ export const make = (answers: HedgeThrottle.Questions): HedgeThrottle => {
 // sums of fractions such as 0.1 must reach a whole token when the arithmetic says so
 const epsilon = 1e-9
 
-const extraLoad = number(
+const extraLoad = /*#__PURE__*/ number(
   (n) => n > 0 && Number.isFinite(n),
   "a number above 0, such as 0.1 for at most 10 % more requests"
 )
-const burst = number((n) => n >= 0 && Number.isFinite(n), "a number of at least 0")
+const burst = /*#__PURE__*/ number((n) => n >= 0 && Number.isFinite(n), "a number of at least 0")
 
 /** The settings of the default throttle. */
 const defaults = { extraLoad: 0.2, burst: 10, maxTokens: 100, tokenRatio: 0.1 }
@@ -84,8 +85,11 @@ const budgetOf = (extraLoad: number, burst: number): HedgeThrottle => {
 // thousandths of a token, so that sums are exact
 const toThousandths = (n: number): number => Math.floor(n * 1000 + 1e-6)
 
-const maxTokens = number((n) => toThousandths(n) > 0 && n <= 1000, "a number above 0 and at most 1000")
-const tokenRatio = number(
+const maxTokens = /*#__PURE__*/ number(
+  (n) => toThousandths(n) > 0 && n <= 1000,
+  "a number above 0 and at most 1000"
+)
+const tokenRatio = /*#__PURE__*/ number(
   (n) => toThousandths(n) > 0 && Number.isFinite(n),
   "a number of at least 0.001 (only three decimals count)"
 )
@@ -194,7 +198,7 @@ export const all = (...given: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
   return combined
 }
 
-export const unlimited: HedgeThrottle = make({
+export const unlimited: HedgeThrottle = /*#__PURE__*/ make({
   name: "unlimited",
   refusedBy: () => undefined,
   take: () => {}

@@ -1,16 +1,12 @@
-import {
-  Cause,
-  Chunk,
-  Clock,
-  Context,
-  Exit,
-  type Fiber,
-  type FiberId,
-  FiberRef,
-  type Layer,
-  Option,
-  Tracer
-} from "effect"
+import type { Fiber, FiberId, Layer } from "effect"
+import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
+import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
 import type {
   AttemptEnded,
   AttemptStarted,

@@ -6,10 +6,10 @@ import {
   type HttpBody,
   type HttpClient,
   HttpClientError,
-  type HttpClientRequest,
+  HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
-import { Cause, Clock, Effect, type Exit, Predicate } from "effect"
+import { Cause, Clock, Effect, Exit, Predicate } from "effect"
 import { globalValue } from "effect/GlobalValue"
 import { HedgeOutcome } from "effect-hedge"
 
@@ -109,6 +109,15 @@ const fromResponse = (
   return HedgeOutcome.nonFatal(pushbackOf(response) ?? (status === 429 ? "DoNotRetry" : undefined))
 }
 
+/** The same of a stream of events: one that ends before its first event has answered nothing, however politely. */
+export const eventJudgement = (isKeyed: (request: Request) => boolean) => {
+  const judge = judgement(isKeyed)
+  return (exit: Exit.Exit<unknown, unknown>): HedgeOutcome.HedgeOutcome => {
+    if (exit._tag === "Success") return HedgeOutcome.win
+    return Cause.isEmpty(exit.cause) ? HedgeOutcome.nonFatal() : judge(Exit.failCause(exit.cause))
+  }
+}
+
 // --- pushback --------------------------------------------------------------------------------------------------------
 
 const wholeNumber = /^\s*\d+\s*$/
@@ -167,6 +176,38 @@ export const held = <R>(
 /** What the caller gets: the response, or the failure that held one. */
 export const unheld = (result: Response | Held): Effect.Effect<Response, HttpClientError.ResponseError> =>
   result instanceof Held ? Effect.fail(result.error) : Effect.succeed(result)
+
+// --- responses of server-sent events ---------------------------------------------------------------------------------
+
+const eventStream = "text/event-stream"
+
+/** The request, which says that it wants events unless it says something else. */
+export const acceptingEvents = (request: Request): Request =>
+  request.headers.accept === undefined ? HttpClientRequest.accept(request, eventStream) : request
+
+/** A response that is no stream of events, as the failure that holds it. */
+export const heldUnlessEvents = (response: Response): Held | undefined => {
+  const { headers, request, status } = response
+  if (status < 200 || status > 299) {
+    const description = "non 2xx status code"
+    return new Held(
+      new HttpClientError.ResponseError({ request, response, reason: "StatusCode", description })
+    )
+  }
+  const type = headers["content-type"]
+  if (type === undefined || type.trimStart().toLowerCase().startsWith(eventStream)) return undefined
+  const description = `content type ${type} instead of ${eventStream}`
+  return new Held(new HttpClientError.ResponseError({ request, response, reason: "Decode", description }))
+}
+
+/** An event that is longer than a reader should have to hold. */
+export const eventTooLong = (response: Response, most: number): HttpClientError.ResponseError =>
+  new HttpClientError.ResponseError({
+    request: response.request,
+    response,
+    reason: "Decode",
+    description: `an event of more than ${most} characters`
+  })
 
 // --- release ---------------------------------------------------------------------------------------------------------
 

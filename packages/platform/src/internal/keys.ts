@@ -24,7 +24,7 @@ export const routeOf = (request: Request): string => `${request.method} ${templa
 
 /** What tells the calls of a client apart: the origin, and under it the route or what the user says. None for a URL that is none. */
 export const keysOf =
-  ({ key = routeOf }: AnyOptions) =>
+  ({ key = routeOf }: Pick<AnyOptions, "key">) =>
   (request: Request): LatencyEstimator.Key => {
     const origin = originOf(request)
     return origin === undefined ? [] : [origin].concat(key(request))

@@ -1,9 +1,11 @@
 import { Predicate } from "effect"
 import { HedgePolicy } from "effect-hedge"
-import type { Options, OptionsWithPolicy } from "../HttpHedge.js"
+import type { EventsOptions, EventsOptionsWithPolicy, Options, OptionsWithPolicy } from "../HttpHedge.js"
 import { isClient } from "./http.js"
 
 export type AnyOptions = Options & Partial<OptionsWithPolicy<unknown, unknown>>
+
+export type AnyEventsOptions = EventsOptions & Partial<EventsOptionsWithPolicy<unknown, unknown>>
 
 export const refuse = (field: string, value: unknown, allowed: string): never => {
   throw new HedgePolicy.HedgePolicyError({ field, value, allowed })
@@ -70,8 +72,16 @@ const checks: { readonly [K in keyof Required<AnyOptions>]: Check } = {
 
 const checkFields = fieldsOf(checks, "")
 
+const checkEventFields = fieldsOf(
+  { ...checks, decisive: is(Predicate.isFunction, "a function from an event to true or false") },
+  ""
+)
+
 /** Two headers of one name would overwrite each other; and copies whose idempotency key differs are no copies. */
-const checkNames = ({ headers = {}, idempotencyHeader = defaultIdempotencyHeader }: AnyOptions): void => {
+const checkNames = ({
+  headers = {},
+  idempotencyHeader = defaultIdempotencyHeader
+}: AnyOptions | AnyEventsOptions): void => {
   const taken = new Map([[idempotencyHeader.toLowerCase(), "idempotencyHeader"]])
   for (const [field, name] of Object.entries(headers)) {
     if (name === undefined) continue
@@ -84,6 +94,13 @@ const checkNames = ({ headers = {}, idempotencyHeader = defaultIdempotencyHeader
 /** Refuses options that make no sense, and fields that do not exist. */
 export const checkOptions = <O extends AnyOptions>(options: O): O => {
   checkFields(options, "options")
+  checkNames(options)
+  return options
+}
+
+/** The same of options for events. */
+export const checkEventsOptions = (options: AnyEventsOptions): AnyEventsOptions => {
+  checkEventFields(options, "options")
   checkNames(options)
   return options
 }

@@ -1,9 +1,16 @@
 import type { HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Context, Effect, Exit } from "effect"
-import { type HedgeAttempt, type HedgeOutcome, HedgePolicy, HedgeThrottle } from "effect-hedge"
-import { Held, judgement, originOf, release } from "./http.js"
-import { keysOf } from "./keys.js"
-import { type AnyOptions, refuse } from "./options.js"
+import {
+  type HedgeAttempt,
+  type HedgeOutcome,
+  HedgePolicy,
+  HedgeThrottle,
+  type LatencyEstimator
+} from "effect-hedge"
+import type { ServerSentEvent } from "../HttpHedge.js"
+import { eventJudgement, Held, judgement, originOf, release } from "./http.js"
+import { Opening } from "./opening.js"
+import { type AnyEventsOptions, type AnyOptions, refuse } from "./options.js"
 import { originThrottle } from "./origins.js"
 import { keyedBy } from "./request.js"
 
@@ -11,25 +18,28 @@ type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
 
 export type AnyPolicy = HedgePolicy.HedgePolicy<never, never, unknown, unknown>
-/** A policy that judges and releases what attempts end with. */
-export type HttpPolicy = HedgePolicy.HedgePolicy<Response | Held, unknown, never, never>
+/** A policy that judges and releases what attempts end with: responses, the first events of streams, or failures that hold a response. */
+export type HeldPolicy<A> = HedgePolicy.HedgePolicy<A | Held, unknown, never, never>
 
-interface Pair {
-  readonly hedged: HttpPolicy
-  readonly ineligible: HttpPolicy
+interface Pair<A> {
+  readonly hedged: HeldPolicy<A>
+  readonly ineligible: HeldPolicy<A>
 }
 
-interface Derived extends Pair {
+interface Derived<A> extends Pair<A> {
   /** The same two under the throttle of an origin. */
-  readonly under: WeakMap<HedgeThrottle.HedgeThrottle, Pair>
+  readonly under: WeakMap<HedgeThrottle.HedgeThrottle, Pair<A>>
 }
 
-const pair = (policy: HttpPolicy): Pair => ({ hedged: policy, ineligible: HedgePolicy.ineligible(policy) })
+const pair = <A>(policy: HeldPolicy<A>): Pair<A> => ({
+  hedged: policy,
+  ineligible: HedgePolicy.ineligible(policy)
+})
 
-const unheldExit = (exit: Exit.Exit<Response | Held, unknown>): Exit.Exit<Response, unknown> =>
+const unheldExit = <A>(exit: Exit.Exit<A | Held, unknown>): Exit.Exit<A, unknown> =>
   exit._tag === "Success" && exit.value instanceof Held
     ? Exit.fail(exit.value.error)
-    : (exit as Exit.Exit<Response, unknown>)
+    : (exit as Exit.Exit<A, unknown>)
 
 const responseOf = (value: Response | Held): Response =>
   value instanceof Held ? value.error.response : value
@@ -41,13 +51,11 @@ export const fromExit = (exit: Exit.Exit<Response, unknown>): HedgeOutcome.Hedge
   judge(Exit.isExit(exit) ? exit : refuse("exit", exit, "the Exit of an attempt"))
 
 /** HTTP's judgement, and release of what is discarded, after the policy's own `onDiscard`. */
-const forHttp = (
-  policy: HedgePolicy.HedgePolicy<Response, unknown, never, never>,
-  options: AnyOptions
-): HttpPolicy => {
-  const classify = options.classify ?? policy.classify ?? judgement(keyedBy(options))
-  const { onDiscard } = policy
-  return HedgePolicy.modify(policy as HttpPolicy, {
+export const forResponses = (policy: AnyPolicy, options: AnyOptions): HeldPolicy<Response> => {
+  const own = policy as HedgePolicy.HedgePolicy<Response, unknown, never, never>
+  const classify = options.classify ?? own.classify ?? judgement(keyedBy(options))
+  const { onDiscard } = own
+  return HedgePolicy.modify(policy as HeldPolicy<Response>, {
     classify: (exit: Exit.Exit<Response | Held, unknown>, attempt: HedgeAttempt.HedgeAttempt) =>
       classify(unheldExit(exit), attempt),
     onDiscard: (value: Response | Held) => {
@@ -62,26 +70,49 @@ const forHttp = (
   })
 }
 
-/**
- * The policy that a request's call runs under. A policy that names no throttle, in a context that holds the process's default one, gets a
- * throttle for the origin of the request: an upstream's outage takes nothing from another. One that learns is told what to tell calls apart by,
- * unless it has been told.
- */
-export const policiesOf = (options: AnyOptions) => {
-  const derived = new WeakMap<AnyPolicy, Derived>()
-  const processDefault = Context.get(Context.empty(), HedgeThrottle.Default)
-  const keyOf = keysOf(options)
+/** The judgement of first events. Responses are released with the scopes of their attempts, so `onDiscard` is the policy's own affair. */
+export const forEvents = (policy: AnyPolicy, options: AnyEventsOptions): HeldPolicy<FirstEvent> => {
+  const own = policy as HedgePolicy.HedgePolicy<ServerSentEvent, unknown, never, never>
+  const classify = options.classify ?? own.classify ?? eventJudgement(keyedBy(options))
+  const { onDiscard } = own
+  return HedgePolicy.modify(policy as HeldPolicy<FirstEvent>, {
+    classify: (exit: Exit.Exit<FirstEvent | Held, unknown>, attempt: HedgeAttempt.HedgeAttempt) =>
+      classify(Exit.flatMap(unheldExit(exit), decisive), attempt),
+    onDiscard: (value: FirstEvent | Held) => {
+      const first = value instanceof Held ? undefined : decisive(value)
+      return onDiscard === undefined || first?._tag !== "Success" ? Effect.void : onDiscard(first.value)
+    }
+  })
+}
 
-  const derive = (policy: AnyPolicy): Derived => {
+/** What a stream of events begins with. */
+type FirstEvent = ServerSentEvent | Opening
+
+const decisive = (first: FirstEvent): Exit.Exit<ServerSentEvent> =>
+  first instanceof Opening ? first.exit : Exit.succeed(first)
+
+/**
+ * The policy that a request's call runs under: `adapt` makes one that judges what attempts end with. A policy that names no throttle, in a context
+ * that holds the process's default one, gets a throttle for the origin of the request: an upstream's outage takes nothing from another. One that
+ * learns is told what to tell calls apart by, unless it has been told.
+ */
+export const policiesOf = <A>(
+  adapt: (policy: AnyPolicy) => HeldPolicy<A>,
+  keyOf: (request: Request) => LatencyEstimator.Key
+) => {
+  const derived = new WeakMap<AnyPolicy, Derived<A>>()
+  const processDefault = Context.get(Context.empty(), HedgeThrottle.Default)
+
+  const derive = (policy: AnyPolicy): Derived<A> => {
     let known = derived.get(policy)
     if (known === undefined) {
-      known = { ...pair(forHttp(policy as never, options)), under: new WeakMap() }
+      known = { ...pair(adapt(policy)), under: new WeakMap() }
       derived.set(policy, known)
     }
     return known
   }
 
-  const under = (known: Derived, throttle: HedgeThrottle.HedgeThrottle): Pair => {
+  const under = (known: Derived<A>, throttle: HedgeThrottle.HedgeThrottle): Pair<A> => {
     let throttled = known.under.get(throttle)
     if (throttled === undefined) {
       throttled = pair(HedgePolicy.modify(known.hedged, { throttle }))
@@ -90,7 +121,7 @@ export const policiesOf = (options: AnyOptions) => {
     return throttled
   }
 
-  const throttled = (policy: AnyPolicy, context: Context.Context<never>, request: Request): Pair => {
+  const throttled = (policy: AnyPolicy, context: Context.Context<never>, request: Request): Pair<A> => {
     const known = derive(policy)
     if (policy.throttle !== undefined) return known
     if (Context.get(context, HedgeThrottle.Default) !== processDefault) return known
@@ -103,7 +134,7 @@ export const policiesOf = (options: AnyOptions) => {
     context: Context.Context<never>,
     request: Request,
     eligible: boolean
-  ): HttpPolicy => {
+  ): HeldPolicy<A> => {
     const { hedged, ineligible } = throttled(policy, context, request)
     const chosen = eligible ? hedged : ineligible
     return policy.learns && policy.key === undefined ? HedgePolicy.keyed(chosen, keyOf(request)) : chosen

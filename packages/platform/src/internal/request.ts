@@ -5,6 +5,7 @@ import { absoluteUrl, isReplayable, withHeaders } from "./http.js"
 import { type AnyOptions, defaultIdempotencyHeader } from "./options.js"
 
 type Request = HttpClientRequest.HttpClientRequest
+type CopyOptions = Omit<AnyOptions, "classify" | "policy">
 
 /** What becomes of a request: whether more than one copy may be sent, and what each copy is. */
 export interface Copies {
@@ -22,14 +23,14 @@ const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
 /** Requests that are no reads, but carry a key by which their server knows copies. */
 export const keyedBy = ({
   idempotencyHeader = defaultIdempotencyHeader
-}: AnyOptions): ((request: Request) => boolean) => {
+}: CopyOptions): ((request: Request) => boolean) => {
   const header = idempotencyHeader.toLowerCase()
   return (request) => !safeMethods.has(request.method) && Boolean(request.headers[header])
 }
 
 const clone = (request: Request): Request => HttpClientRequest.setUrl(request, request.url)
 
-export const copies = (options: AnyOptions): Copies => {
+export const copies = (options: CopyOptions): Copies => {
   const isKeyed = keyedBy(options)
   const mayRepeat = (request: Request): boolean =>
     safeMethods.has(request.method) || isKeyed(request) || options.eligible?.(request) === true
@@ -85,7 +86,7 @@ const withoutSecrets = (request: Request): Request =>
 const replicaRouter = ({
   replicas,
   credentials
-}: AnyOptions): ((copy: Request, index: number) => Request) => {
+}: CopyOptions): ((copy: Request, index: number) => Request) => {
   if (replicas === undefined) return (copy) => copy
   const bases = replicas.map((replica) => new URL(replica).href.replace(/\/+$/, ""))
   return (copy, index) => {

@@ -12,8 +12,9 @@ import {
   stagesOf,
   unheld
 } from "./http.js"
+import { keysOf } from "./keys.js"
 import { type AnyOptions, checkClient, checkOptions } from "./options.js"
-import { type AnyPolicy, policiesOf } from "./policies.js"
+import { type AnyPolicy, forResponses, policiesOf } from "./policies.js"
 import { copies } from "./request.js"
 
 type Request = HttpClientRequest.HttpClientRequest
@@ -34,13 +35,19 @@ export function withHedge(input: AnyOptions = {}) {
   }
 }
 
-const defaultPolicy = (context: Context.Context<never>): AnyPolicy =>
+export const defaultPolicy = (context: Context.Context<never>): AnyPolicy =>
   Context.unsafeGet(context, HedgePolicy.DefaultPolicy)
 
 const inScope = (context: Context.Context<never>): boolean => context.unsafeMap.has(Scope.Scope.key)
 
 /** A hedge that goes to a replica has somewhere to go, whatever the primary's upstream says of its own connections. */
 const anywhere: HedgePolicy.HedgeTargets = { leastInFlight: () => Infinity }
+
+/** Where hedges may go, if that is known before anything is sent. */
+export const targetsOf = ({
+  replicas
+}: Pick<AnyOptions, "replicas">): HedgePolicy.HedgeTargets | undefined =>
+  replicas === undefined ? undefined : anywhere
 
 /**
  * The call that a request becomes. What the client below does with a request before it is sent (its base URL, its token, its cookies) has been
@@ -51,8 +58,8 @@ export const callsOf = (
   options: AnyOptions
 ): ((request: Request) => Effect.Effect<Response, unknown>) => {
   const { eligible, copyFor, stamped } = copies(options)
-  const policyOf = policiesOf(options)
-  const targets = options.replicas === undefined ? undefined : anywhere
+  const policyOf = policiesOf((policy) => forResponses(policy, options), keysOf(options))
+  const targets = targetsOf(options)
 
   const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> => {
     const sent = postprocess(Effect.succeed(copy))

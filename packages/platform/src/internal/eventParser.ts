@@ -1,0 +1,48 @@
+import type { HttpClientError, HttpClientResponse } from "@effect/platform"
+import { Chunk, Stream } from "effect"
+import { createParser } from "eventsource-parser"
+import type { ServerSentEvent } from "../HttpHedge.js"
+import { eventTooLong } from "./http.js"
+
+/** In UTF-16 code units: what an event may take before its end is seen. */
+const longestEvent = 10 * 1024 * 1024
+
+/**
+ * The events of a body, which is read as they are asked for. What stands after the last whole event is dropped, as by browsers. `onBegun` is called
+ * when there is nothing unread any more that somebody would have to release: when the first bytes are there, or the end.
+ */
+export const eventsOf = (
+  response: HttpClientResponse.HttpClientResponse,
+  onBegun: () => void
+): Stream.Stream<ServerSentEvent, HttpClientError.ResponseError> =>
+  Stream.suspend(() => {
+    const decoder = new TextDecoder()
+    let parsed: Array<ServerSentEvent> = []
+    let tooLong = false
+    const parser = createParser({
+      maxBufferSize: longestEvent,
+      onEvent: ({ data, event = "message", id }) => {
+        parsed.push({ event, data, id })
+      },
+      onError: ({ type }) => {
+        tooLong ||= type === "max-buffer-size-exceeded"
+      }
+    })
+    const atEnd = Stream.suspend(() => {
+      onBegun()
+      return tooLong ? Stream.fail(eventTooLong(response, longestEvent)) : Stream.empty
+    })
+    return response.stream.pipe(
+      Stream.takeWhile(() => !tooLong),
+      Stream.mapChunks((chunk) => {
+        onBegun()
+        for (const bytes of chunk) {
+          if (!tooLong) parser.feed(decoder.decode(bytes, { stream: true }))
+        }
+        const events = Chunk.unsafeFromArray(parsed)
+        parsed = []
+        return events
+      }),
+      Stream.concat(atEnd)
+    )
+  })
