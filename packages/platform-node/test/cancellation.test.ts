@@ -1,5 +1,6 @@
 import { HttpClient, type HttpClientResponse } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
+import { NodeHedgeClient } from "@effect-hedge/platform-node"
 import { Effect, Fiber, Option, Stream } from "effect"
 import { type Handler, serve } from "../../platform/test/support/server.js"
 import { idle, lanes, protocols, turn, until } from "./support/clients.js"
@@ -102,7 +103,9 @@ describe("Over HTTP/1.1", () => {
     Effect.gen(function* () {
       const server = yield* serve((_, response) => response.end("answer"))
       const fiber = yield* Effect.fork(text(server.url))
-      yield* until(([upstream]) => upstream?.connecting === 1)
+      yield* Effect.yieldNow()
+      const { report } = yield* NodeHedgeClient.NodeHedgeClient
+      expect((yield* report)[0]!.connecting).toBe(1)
       yield* Fiber.interrupt(fiber)
       expect(yield* text(server.url)).toBe("answer")
       expect([server.connections, server.received.length]).toEqual([1, 1])

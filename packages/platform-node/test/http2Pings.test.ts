@@ -118,6 +118,7 @@ describe("the PINGs of a lane", () => {
     expect(session.sent).toBe(1)
     answer()
     expect(host.confirmed).toEqual([1])
+    pass(0)
     expect(session.sent).toBe(2)
     answer()
     expect(host.confirmed).toEqual([1, 1])

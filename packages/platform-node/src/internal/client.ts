@@ -54,6 +54,7 @@ const send = (
   request: Request,
   { origin, path }: Target,
   { body, headers }: Encoded,
+  scope: AbortSignal | undefined,
   fiber: Caller,
   flags: RuntimeFlags.RuntimeFlags
 ): Answer => {
@@ -78,7 +79,7 @@ const send = (
     onHead = () => resume(Effect.void)
     call?.add(transfer)
     group.start(transfer)
-    abortWithScope(request, transfer)
+    scope?.addEventListener("abort", () => transfer.cancel(scopeClosed), { once: true })
   })
   return guarded(head, flags, {
     onSuccess: () => {
@@ -98,11 +99,10 @@ const send = (
 const willUnwind = (fiber: Caller, flags: RuntimeFlags.RuntimeFlags): boolean =>
   RuntimeFlags.interruption(flags) && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
 
-/** A controller that has aborted already is left over from an earlier execution. */
-const abortWithScope = (request: Request, transfer: Transfer): void => {
+/** Ends with the scope of a request that is sent within one. A controller that has aborted already is left over from an earlier execution. */
+const scopeOf = (request: Request): AbortSignal | undefined => {
   const signal = scopedRequests.get(request)?.signal
-  if (signal === undefined || signal.aborted) return
-  signal.addEventListener("abort", () => transfer.cancel(scopeClosed), { once: true })
+  return signal?.aborted === true ? undefined : signal
 }
 
 const execute = (
@@ -115,11 +115,14 @@ const execute = (
   if (target instanceof Error) {
     return Effect.fail(new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause: target }))
   }
+  const scope = scopeOf(request)
   const sendOnce = (request: Request): Answer => {
     const plain = plainBody(request.body)
     return plain === undefined
-      ? Effect.flatMap(encode(request), (encoded) => send(lanes, request, target, encoded, fiber, flags))
-      : send(lanes, request, target, { body: plain.body, headers: request.headers }, fiber, flags)
+      ? Effect.flatMap(encode(request), (encoded) =>
+          send(lanes, request, target, encoded, scope, fiber, flags)
+        )
+      : send(lanes, request, target, { body: plain.body, headers: request.headers }, scope, fiber, flags)
   }
   const isTraced =
     fiber.getFiberRef(FiberRef.currentTracerEnabled) &&

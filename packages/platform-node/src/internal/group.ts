@@ -67,10 +67,9 @@ export class LaneGroup {
     this.waiting.delete(transfer)
   }
 
-  /** See `HedgeTargets`. A hedge that would have to queue has nowhere to go. */
+  /** See `HedgeTargets`. A hedge that would have to queue for what others wait for has nowhere to go. */
   leastInFlight(call: CallLanes): number | undefined {
-    if (this.waiting.size > 0) return undefined
-    const member = this.pick(call, undefined)
+    const member = this.waiting.size === 0 ? this.pick(call, undefined) : undefined
     if (member !== undefined) return member.lane.inFlight
     return this.mayOpen() ? 0 : undefined
   }

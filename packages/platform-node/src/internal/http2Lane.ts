@@ -152,6 +152,8 @@ class Http2Lane implements Lane, StreamHost, PingHost {
 
   failureOf(stream: ClientHttp2Stream, cause: Error | undefined): Failure {
     const { id, rstCode } = stream
+    // there is no number left for a stream
+    if (id === undefined) this.draining = true
     if (id === undefined || id > this.lastStream) {
       const error = new Http2LaneError(
         "GoAway",

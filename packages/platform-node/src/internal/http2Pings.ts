@@ -71,15 +71,10 @@ export class Pings {
     this.heard = true
   }
 
-  /** A stream has been reset. Told together: all resets of one turn of the event loop, by a PING that follows them on the wire. */
+  /** A stream has been reset. */
   confirmReset(): void {
     this.unconfirmed++
-    if (this.scheduled || this.sentAt !== undefined) return
-    this.scheduled = true
-    setImmediate(() => {
-      this.scheduled = false
-      this.ping(performance.now())
-    })
+    this.confirm()
   }
 
   stop(): void {
@@ -130,6 +125,16 @@ export class Pings {
     if (since >= (this.active ? pingInterval : Math.max(pingInterval, pingTimeout))) this.ping(now)
   }
 
+  /** One PING confirms all resets of this turn of the event loop. It goes out in the next, since it would overtake them on the wire. */
+  private confirm(): void {
+    if (this.scheduled || this.sentAt !== undefined) return
+    this.scheduled = true
+    setImmediate(() => {
+      this.scheduled = false
+      this.ping(performance.now())
+    })
+  }
+
   private ping(now: number): void {
     if (this.sentAt !== undefined || this.session.destroyed) return
     this.sentAt = now
@@ -149,6 +154,6 @@ export class Pings {
     this.heard = true
     this.average += (duration - this.average) * (this.average === 0 ? 1 : weight)
     if (confirming > 0) this.host.onConfirmed(confirming)
-    if (this.unconfirmed > 0) this.ping(performance.now())
+    if (this.unconfirmed > 0) this.confirm()
   }
 }

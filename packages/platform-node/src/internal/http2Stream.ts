@@ -121,17 +121,11 @@ export class Http2Request implements Sent {
     if (headers instanceof Error) return queueMicrotask(() => this.fail({ error: headers, refused: false }))
     const { body } = exchange
     const empty = body === undefined || (!(body instanceof Readable) && body.length === 0)
-    let stream: LaneStream
-    try {
-      stream = host.session.request(headers, empty ? withoutBody : withBody) as LaneStream
-    } catch (cause) {
-      const error = new Http2LaneError(
-        "ConnectionClosed",
-        "the connection ended before the request was sent",
-        cause
-      )
+    if (host.session.destroyed) {
+      const error = new Http2LaneError("ConnectionClosed", "the connection ended before the request was sent")
       return queueMicrotask(() => this.fail({ error, refused: true }))
     }
+    const stream = host.session.request(headers, empty ? withoutBody : withBody) as LaneStream
     this.stream = stream
     stream[request] = this
     stream.push = push

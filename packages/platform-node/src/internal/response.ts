@@ -146,13 +146,15 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
   private get more(): Effect.Effect<Chunk.Chunk<Uint8Array>, Option.Option<HttpClientError.ResponseError>> {
     const { transfer } = this
     return Effect.async((resume) => {
+      let told = false
       const look = (): void => {
-        if (transfer.unread > 0) resume(Effect.succeed(Chunk.unsafeFromArray(transfer.takeChunks())))
-        else if (transfer.failure !== undefined)
-          resume(Effect.fail(Option.some(this.error(transfer.failure))))
-        else if (transfer.ended) resume(Effect.fail(Option.none()))
-        else return
+        if (told || (transfer.unread === 0 && !transfer.settled)) return
+        // what comes while it takes is for the next to take
+        told = true
         transfer.attach(undefined, mostUnread)
+        if (transfer.unread > 0) resume(Effect.succeed(Chunk.unsafeFromArray(transfer.takeChunks())))
+        else if (transfer.failure === undefined) resume(Effect.fail(Option.none()))
+        else resume(Effect.fail(Option.some(this.error(transfer.failure))))
       }
       transfer.attach(look, mostUnread)
       look()

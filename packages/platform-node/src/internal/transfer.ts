@@ -98,6 +98,8 @@ export class Transfer implements Exchange {
     if (this.settled) return
     const { sent } = this
     this.failure = error
+    this.chunks = undefined
+    this.unread = 0
     if (this.member === undefined) this.group.withdraw(this)
     this.settle("Cancelled")
     sent?.cancel()
@@ -181,7 +183,6 @@ export class Transfer implements Exchange {
     const { body, group, reader } = this
     this.endedAt = performance.now()
     this.sent = undefined
-    if (!this.ended) this.chunks = undefined
     if (body instanceof Readable && !body.destroyed) body.destroy()
     group.reporter?.requestEnded(this, outcome)
     if (this.firstByteAt === 0) this.tellHead()

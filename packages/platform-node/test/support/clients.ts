@@ -6,7 +6,9 @@ import type { Protocol } from "../../../platform/test/support/server.js"
 /** A client that trusts the servers of these tests. */
 export const lanes = (options: NodeHedgeClient.Options = {}) =>
   Layer.unwrapEffect(
-    Effect.map(certificate, ({ cert }) => NodeHedgeClient.layer({ tls: { ca: cert }, ...options }))
+    Effect.map(certificate, ({ cert }) =>
+      NodeHedgeClient.layer({ ...options, tls: { ca: cert, ...options.tls } })
+    )
   )
 
 /** Every protocol that lanes speak. */

@@ -1,0 +1,88 @@
+import { HttpClient } from "@effect/platform"
+import { describe, expect, it } from "@effect/vitest"
+import { LaneMetrics } from "@effect-hedge/platform-node"
+import { Effect, Logger, LogLevel, Metric, Tracer } from "effect"
+import { serve } from "../../platform/test/support/server.js"
+import { idle, lanes } from "./support/clients.js"
+
+const text = (url: string) =>
+  Effect.flatMap(HttpClient.HttpClient, (client) =>
+    Effect.flatMap(client.get(url), (response) => response.text)
+  )
+
+describe("A request over a lane", () => {
+  it.scopedLive("has a span that says which lane it took and where its time went", () =>
+    Effect.gen(function* () {
+      const spans: Array<Tracer.Span> = []
+      const native = yield* Effect.tracer
+      const tracer = Tracer.make({
+        span: (...args) => {
+          const span = native.span(...args)
+          spans.push(span)
+          return span
+        },
+        context: (f, fiber) => native.context(f, fiber)
+      })
+      const server = yield* serve((_, response) => response.writeHead(200, { "x-kind": "pot" }).end())
+      yield* Effect.withTracer(text(`${server.url}/path?q=1`), tracer)
+      const [span] = spans
+      expect(span!.name).toBe("http.client GET")
+      expect(Object.fromEntries(span!.attributes)).toMatchObject({
+        "http.request.method": "GET",
+        "http.response.status_code": 200,
+        "http.response.header.x-kind": "pot",
+        "url.full": `${server.url}/path?q=1`,
+        "url.query": "q=1",
+        "lane.protocol": "http/1.1",
+        "lane.address": `127.0.0.1:${server.port}`,
+        "lane.fresh": true,
+        "lane.active_streams": 0,
+        "lane.phase.queued": expect.any(Number),
+        "lane.phase.tcp": expect.any(Number),
+        "lane.phase.firstByte": expect.any(Number)
+      })
+      expect(server.received[0]!.headers.traceparent).toContain(span!.spanId)
+    }).pipe(Effect.provide(lanes()))
+  )
+
+  it.scopedLive("is counted, and its phases are in histograms", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"))
+      yield* text(server.url)
+      yield* idle
+      yield* text(server.url)
+      yield* idle
+      const states = (yield* Metric.snapshot).flatMap(({ metricKey, metricState }) => {
+        const labels = Object.fromEntries(metricKey.tags.map(({ key, value }) => [key, value]))
+        const { origin, time_unit: _, ...others } = labels
+        const { count } = metricState as unknown as { readonly count: number }
+        return origin === server.url ? [[metricKey.name, others, count]] : []
+      })
+      expect(states).toContainEqual(["lane.requests", { outcome: "Completed", lane: "fresh" }, 1])
+      expect(states).toContainEqual(["lane.requests", { outcome: "Completed", lane: "reused" }, 1])
+      expect(states).toContainEqual(["lane.opened", {}, 1])
+      expect(states).toContainEqual(["lane.request.phase", { phase: "firstByte" }, 2])
+      expect(states).toContainEqual(["lane.request.phase", { phase: "tcp" }, 1])
+    }).pipe(Effect.provide(lanes({ listeners: [LaneMetrics.listener] })))
+  )
+
+  it.scopedLive("is served although a listener throws", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"))
+      expect(yield* text(server.url)).toBe("answer")
+    }).pipe(
+      Effect.provide(
+        lanes({
+          listeners: [
+            {
+              onEvent: () => {
+                throw new Error("a listener's")
+              }
+            }
+          ]
+        })
+      ),
+      Logger.withMinimumLogLevel(LogLevel.None)
+    )
+  )
+})
