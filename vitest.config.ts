@@ -40,7 +40,7 @@ export default defineConfig({
     ]
   },
   test: {
-    include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts"],
+    include: ["packages/*/test/**/*.test.ts", "examples/{,service/}test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: "forks",

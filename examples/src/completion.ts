@@ -1,9 +1,9 @@
 /**
- * A completion of a language model, hedged while it is late. What a model asks a program to do is not: the model's answer is hedged first, and its
+ * A completion of a language model, hedged while it is late, as a whole or as a stream of tokens. What a model asks a program to do is not: the model's answer is hedged first, and its
  * tool calls are carried out afterwards, once.
  */
 import { LanguageModel, type Response, Tool, Toolkit } from "@effect/ai"
-import { Effect, Layer, Schema, Stream } from "effect"
+import { Chunk, Effect, Layer, Option, Schema, Stream } from "effect"
 import { Hedge, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 
 /** A completion that has lost may be billed all the same, so there is a budget: one more for every twenty. */
@@ -22,6 +22,15 @@ export const Tools = Toolkit.make(
 const answer = Effect.map(
   LanguageModel.generateText({ prompt: "What goes with rain?" }).pipe(Hedge.hedge(policy)),
   ({ text }) => text
+)
+
+/**
+ * A stream: the first token decides. A provider may begin with parts that say nothing, such as the name of the model, so these are dropped before
+ * the hedge sees them.
+ */
+const tokens = LanguageModel.streamText({ prompt: "What goes with rain?" }).pipe(
+  Stream.filterMap((part) => (part.type === "text-delta" ? Option.some(part.delta) : Option.none())),
+  Hedge.hedgeStream(policy)
 )
 
 /**
@@ -55,7 +64,11 @@ export const makeWorld = (isLate: (completion: number) => boolean) => {
       })
   })
 
-  const finish: Response.PartEncoded = {
+  const takes = () => {
+    counts.completions += 1
+    return isLate(counts.completions) ? "10 seconds" : "20 millis"
+  }
+  const finish: Response.PartEncoded & Response.StreamPartEncoded = {
     type: "finish",
     reason: "stop",
     usage: { inputTokens: 5, outputTokens: 1, totalTokens: 6 }
@@ -63,16 +76,23 @@ export const makeWorld = (isLate: (completion: number) => boolean) => {
   const text: Response.PartEncoded = { type: "text", text: "Tea." }
   const call: Response.PartEncoded = { type: "tool-call", id: "1", name: "SendMail", params: { to: "Ada" } }
 
+  const begin: Response.StreamPartEncoded = { type: "response-metadata", modelId: "tea" }
+  const delta = (delta: string): Response.StreamPartEncoded => ({ type: "text-delta", id: "1", delta })
+
   const Model = Layer.effect(
     LanguageModel.LanguageModel,
     LanguageModel.make({
       generateText: ({ tools }) =>
-        Effect.suspend(() => {
-          const parts = [tools.length > 0 ? call : text, finish]
-          counts.completions += 1
-          return Effect.delay(Effect.succeed(parts), isLate(counts.completions) ? "10 seconds" : "20 millis")
-        }),
-      streamText: () => Stream.empty
+        Effect.suspend(() => Effect.delay(Effect.succeed([tools.length > 0 ? call : text, finish]), takes())),
+      streamText: () =>
+        Stream.suspend(() =>
+          Stream.concat(
+            Stream.make(begin),
+            Stream.fromIterableEffect(
+              Effect.delay(Effect.succeed([delta("Te"), delta("a."), finish]), takes())
+            )
+          )
+        )
     })
   )
   return { counts, layer: Layer.merge(Model, Mailer) }
@@ -82,7 +102,8 @@ export const main = Effect.suspend(() => {
   const { counts, layer } = makeWorld((completion) => completion % 2 === 1)
   return Effect.gen(function* () {
     const text = yield* answer
+    const streamed = Chunk.toReadonlyArray(yield* Stream.runCollect(tokens))
     const reminders = yield* remind
-    return { text, reminders, ...counts }
+    return { text, streamed, reminders, ...counts }
   }).pipe(Effect.provide(layer))
 })

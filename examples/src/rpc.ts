@@ -45,13 +45,14 @@ const shopPolicy = HedgePolicy.make({
 })
 
 /**
- * A procedure at a time: every attempt is a request of its own, with an id of its own. `remind` stays as it is. `history` is a stream, not an
- * effect, and is not hedged here.
+ * A procedure at a time: every attempt is a request of its own, with an id of its own. Of `history`, a stream, the first element decides. `remind`
+ * stays as it is.
  */
 export const withHedgedProcedures = (policy: typeof shopPolicy = shopPolicy) =>
   Effect.map(RpcClient.make(Shop), (client) => ({
     ...client,
     price: (id: number) => client.price({ id }).pipe(Hedge.hedge(policy)),
+    history: (id: number) => client.history({ id }).pipe(Hedge.hedgeStream(policy)),
     order: (key: string, id: number) => client.order({ key, id }).pipe(Hedge.hedge(policy))
   }))
 
@@ -117,15 +118,19 @@ export const visiting = <A, E, R>(
     return { result, requests: { ...(yield* Visits).counts } }
   }).pipe(Effect.provide(Layer.provideMerge(ShopServer, Visits.layer(silent))))
 
+const collect = <A, E, R>(stream: Stream.Stream<A, E, R>) =>
+  Effect.map(Stream.runCollect(stream), Chunk.toReadonlyArray)
+
 export const main = Effect.gen(function* () {
   const procedures = yield* visiting(
-    ["price", "order"],
+    ["price", "history", "order"],
     PlainProtocol,
     Effect.gen(function* () {
       const shop = yield* withHedgedProcedures()
       const price = yield* shop.price(1)
+      const history = yield* collect(shop.history(1))
       const order = yield* shop.order("key-1", 1)
-      return { price, order, remind: yield* shop.remind({ order }) }
+      return { price, history, order, remind: yield* shop.remind({ order }) }
     })
   )
   const protocol = yield* visiting(
@@ -134,7 +139,7 @@ export const main = Effect.gen(function* () {
     Effect.gen(function* () {
       const reads = yield* RpcClient.make(Reads)
       const price = yield* reads.price({ id: 1 })
-      return { price, history: Chunk.toReadonlyArray(yield* Stream.runCollect(reads.history({ id: 1 }))) }
+      return { price, history: yield* collect(reads.history({ id: 1 })) }
     })
   )
   return { procedures, protocol }

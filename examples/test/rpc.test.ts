@@ -17,8 +17,8 @@ it.live("procedures are hedged one by one, or all that one protocol carries, str
   Effect.gen(function* () {
     expect(yield* main).toEqual({
       procedures: {
-        result: { price: 42, order: 1, remind: "reminded" },
-        requests: { price: 2, order: 2, remind: 1 }
+        result: { price: 42, history: [40, 41, 42], order: 1, remind: "reminded" },
+        requests: { price: 2, history: 2, order: 2, remind: 1 }
       },
       protocol: { result: { price: 42, history: [40, 41, 42] }, requests: { price: 2, history: 2 } }
     })
@@ -70,6 +70,17 @@ it.live("the server is told that a procedure's loser is given up", () =>
 )
 
 it.live("the server is told that a stream's loser is given up, while the winner streams on", () =>
+  Effect.gen(function* () {
+    const program = Effect.gen(function* () {
+      const shop = yield* withHedgedProcedures()
+      yield* Stream.runDrain(shop.history(1))
+      return yield* givenUp
+    })
+    expect(yield* visiting(["history"], PlainProtocol, program)).toMatchObject({ result: "history" })
+  })
+)
+
+it.live("so it is told where the protocol is hedged", () =>
   Effect.gen(function* () {
     const program = Effect.gen(function* () {
       const reads = yield* RpcClient.make(Reads)

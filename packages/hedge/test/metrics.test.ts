@@ -1,6 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Metric, type MetricPair, MetricState, TestClock } from "effect"
-import { Hedge, HedgeEvent, HedgeMetrics, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Duration, Effect, Exit, Fiber, Layer, Metric, type MetricPair, MetricState, TestClock } from "effect"
+import {
+  Hedge,
+  HedgeEvent,
+  HedgeMetrics,
+  HedgeOutcome,
+  HedgePolicy,
+  HedgeSchedule,
+  HedgeThrottle
+} from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 
 type Labels = Readonly<Record<string, string>>
@@ -32,7 +40,9 @@ const gauged = (name: string, labels: Labels): Effect.Effect<ReadonlyArray<numbe
 /** Rounded: a scripted attempt answers one nanosecond before its time. */
 const measured = (name: string, labels: Labels) =>
   Effect.map(states(name, labels), (all) =>
-    all.filter(MetricState.isHistogramState).map(({ count, sum }) => ({ count, sum: Math.round(sum) }))
+    all
+      .filter(MetricState.isHistogramState)
+      .map(({ count, sum }) => ({ count, millis: Math.round(sum * 1_000) }))
   )
 
 /** The options of a policy with a name of its own: metrics are those of the process. */
@@ -83,7 +93,7 @@ describe("HedgeMetrics", () => {
       assert.strictEqual(hedgeWon / hedged, 1 / 2)
       assert.strictEqual(attempts / calls, 7 / 4)
       const [loser] = yield* measured("hedge.loser.duration", { policy })
-      assert.deepStrictEqual(loser, { count: 3, sum: 100 + 100 + 20 })
+      assert.deepStrictEqual(loser, { count: 3, millis: 100 + 100 + 20 })
     })
   )
 
@@ -117,8 +127,8 @@ describe("HedgeMetrics", () => {
     Effect.gen(function* () {
       const policy = "durations"
       yield* metered(call(primaryWins, named(policy)))
-      assert.deepStrictEqual(yield* measured("hedge.call.duration", { policy }), [{ count: 1, sum: 180 }])
-      assert.deepStrictEqual(yield* measured("hedge.delay", { policy }), [{ count: 2, sum: 80 + 160 }])
+      assert.deepStrictEqual(yield* measured("hedge.call.duration", { policy }), [{ count: 1, millis: 180 }])
+      assert.deepStrictEqual(yield* measured("hedge.delay", { policy }), [{ count: 2, millis: 80 + 160 }])
     })
   )
 
@@ -127,7 +137,7 @@ describe("HedgeMetrics", () => {
       const policy = "failure launch"
       yield* metered(call([{ after: "30 millis", fail: "down" }, { succeed: "hedge" }], named(policy)))
       assert.strictEqual(yield* counted("hedge.calls.hedged", { policy }), 1)
-      assert.deepStrictEqual(yield* measured("hedge.delay", { policy }), [])
+      assert.deepStrictEqual(yield* measured("hedge.delay", { policy }), [{ count: 0, millis: 0 }])
     })
   )
 
@@ -147,7 +157,7 @@ describe("HedgeMetrics", () => {
       assert.strictEqual(yield* counted("hedge.calls", { policy, outcome: "DeadlineExceeded" }), 1)
       assert.strictEqual(yield* counted("hedge.calls", { policy, outcome: "Interrupted" }), 1)
       assert.strictEqual(yield* counted("hedge.attempts", { policy, outcome: "Cancelled" }), 4)
-      assert.deepStrictEqual(yield* measured("hedge.loser.duration", { policy }), [])
+      assert.deepStrictEqual(yield* measured("hedge.loser.duration", { policy }), [{ count: 0, millis: 0 }])
     })
   )
 
@@ -176,29 +186,30 @@ describe("HedgeMetrics", () => {
       yield* metered(Effect.repeatN(failing, 199))
       assert.strictEqual(yield* counted("hedge.suppressed", { policy }), 200)
       assert.strictEqual(yield* counted("hedge.suppressed", { policy, reason: "Other" }), 150)
-      assert.strictEqual((yield* pairs("hedge.suppressed", { policy })).length, 51)
+      const seen = (yield* states("hedge.suppressed", { policy })).filter(MetricState.isCounterState)
+      assert.strictEqual(seen.filter((state) => Number(state.count) > 0).length, 51)
     })
   )
 
   it.effect("shows the attempts that run, losers that unwind included", () =>
     Effect.gen(function* () {
       const policy = "in flight"
-      const inFlight = gauged("hedge.in_flight", { policy })
+      const inFlight = counted("hedge.in_flight", { policy })
       const script = yield* HedgeTest.script([
         { after: "1 second", unwind: "10 seconds", succeed: "primary" },
         { after: "20 millis", succeed: "hedge" }
       ])
       const fiber = yield* Effect.fork(metered(Hedge.hedge(script.effect, named(policy))))
       yield* TestClock.adjust("79 millis")
-      assert.deepStrictEqual(yield* inFlight, [1])
+      assert.strictEqual(yield* inFlight, 1)
       yield* TestClock.adjust("1 millis")
-      assert.deepStrictEqual(yield* inFlight, [2])
+      assert.strictEqual(yield* inFlight, 2)
       yield* TestClock.adjust("20 millis")
       assert.strictEqual(yield* Fiber.join(fiber), "hedge")
-      assert.deepStrictEqual(yield* inFlight, [1])
+      assert.strictEqual(yield* inFlight, 1)
       // its layer has closed by now
       yield* TestClock.adjust("10 seconds")
-      assert.deepStrictEqual(yield* inFlight, [0])
+      assert.strictEqual(yield* inFlight, 0)
     })
   )
 
@@ -249,24 +260,190 @@ describe("HedgeMetrics", () => {
     })
   )
 
-  it.effect("says the unit of a duration in its description and its label", () =>
+  it.effect("says the unit of each metric in a label", () =>
     Effect.gen(function* () {
       const policy = "units"
-      yield* metered(call(hedgeWins, named(policy)))
-      for (const name of ["hedge.call.duration", "hedge.loser.duration", "hedge.delay"]) {
-        const [pair] = yield* pairs(name, { policy, time_unit: "milliseconds" })
-        assert.include(String(pair?.metricKey.description), "in milliseconds")
-      }
+      const throttle = HedgeThrottle.concurrency(5)
+      yield* metered(call(hedgeWins, { ...named(policy), throttle }))
+      const all = (yield* Metric.snapshot).filter(({ metricKey }) =>
+        metricKey.tags.some(({ key, value }) => key === "policy" && value === policy)
+      )
+      const units = all.map(({ metricKey }) => [
+        metricKey.name,
+        metricKey.tags.find(({ key }) => key === "unit")?.value
+      ])
+      assert.deepStrictEqual(Object.fromEntries(units), {
+        "hedge.calls": "{call}",
+        "hedge.calls.hedged": "{call}",
+        "hedge.wins": "{call}",
+        "hedge.attempts": "{attempt}",
+        "hedge.in_flight": "{attempt}",
+        "hedge.suppressed": "{hedge}",
+        "hedge.throttle.tokens": "{hedge}",
+        "hedge.call.duration": "s",
+        "hedge.loser.duration": "s",
+        "hedge.delay": "s"
+      })
     })
   )
 
-  it.effect("has a counter of hedged calls and of wins before the first hedge", () =>
+  it.effect("puts a duration into a bucket whose bounds are seconds, each written in full", () =>
+    Effect.gen(function* () {
+      const policy = "buckets"
+      yield* metered(call(primaryWins, named(policy)))
+      const [state] = (yield* states("hedge.call.duration", { policy })).filter(MetricState.isHistogramState)
+      const bounds = state!.buckets.map(([bound]) => String(bound))
+      assert.deepStrictEqual(
+        [bounds[0], bounds[12], bounds.at(-2), bounds.at(-1)],
+        ["0.001", "0.3", "70", "Infinity"]
+      )
+      assert.isTrue(bounds.every((bound) => bound.length <= "Infinity".length))
+      assert.strictEqual(state!.buckets.find(([, count]) => count === 1)![0], 0.2)
+    })
+  )
+
+  /** The labels of a metric's series, and how often each was counted. */
+  const series = (name: string, policy: string, label: string) =>
+    Effect.map(pairs(name, { policy }), (all) =>
+      Object.fromEntries(
+        all.map(({ metricKey, metricState }) => [
+          metricKey.tags.find(({ key }) => key === label)?.value,
+          Number((metricState as MetricState.MetricState.Counter<number>).count)
+        ])
+      )
+    )
+
+  it.effect("has every counter at zero before the first hedge", () =>
     Effect.gen(function* () {
       const policy = "no hedge yet"
       yield* metered(call(fast, named(policy)))
-      assert.strictEqual((yield* pairs("hedge.calls.hedged", { policy })).length, 1)
-      assert.strictEqual((yield* pairs("hedge.wins", { policy, role: "hedge" })).length, 1)
-      assert.strictEqual(yield* counted("hedge.calls.hedged", { policy }), 0)
+      assert.deepStrictEqual(yield* series("hedge.calls", policy, "outcome"), {
+        Win: 1,
+        NonFatal: 0,
+        Fatal: 0,
+        DeadlineExceeded: 0,
+        Interrupted: 0,
+        Defect: 0
+      })
+      assert.deepStrictEqual(yield* series("hedge.wins", policy, "role"), { primary: 1, hedge: 0 })
+      assert.deepStrictEqual(yield* series("hedge.calls.hedged", policy, "policy"), { [policy]: 0 })
+      assert.deepInclude(yield* series("hedge.suppressed", policy, "reason"), { Suspended: 0, WarmUp: 0 })
+      assert.strictEqual((yield* pairs("hedge.attempts", { policy })).length, 2 * 4)
+    })
+  )
+
+  it.effect("has the metrics of a registered policy before its first call", () =>
+    Effect.gen(function* () {
+      const policy = "registered"
+      yield* Effect.repeatN(HedgeMetrics.register(policy), 1)
+      assert.strictEqual((yield* series("hedge.calls", policy, "outcome")).Win, 0)
+      assert.throws(() => HedgeMetrics.register(""), "policy")
+    })
+  )
+
+  it.effect("a suspended policy is seen by the reason of the hedges that it does not send", () =>
+    Effect.gen(function* () {
+      const policy = "suspended"
+      const answered = (millis: number) => Hedge.withPolicy(Effect.sleep(millis))
+      const program = Effect.gen(function* () {
+        // of 20 answers one takes a second
+        const usual = Array.from({ length: 20 }, (_, i) => answered(i === 0 ? 1_000 : 10))
+        yield* Effect.all(usual, { concurrency: "unbounded" })
+        // the upstream pushes back, and the next call is late
+        yield* Effect.ignore(Hedge.withPolicy(Effect.fail("busy")))
+        yield* answered(1_000)
+      })
+      const learning = HedgePolicy.layerAdaptive({
+        name: policy,
+        extraLoad: 0.2,
+        warmUp: 20,
+        holdout: 0,
+        classify: (exit) => (Exit.isFailure(exit) ? HedgeOutcome.nonFatal("5 seconds") : HedgeOutcome.win)
+      })
+      const fiber = yield* program.pipe(metered, Effect.provide(learning), Effect.fork)
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(fiber)
+      assert.strictEqual(yield* counted("hedge.suppressed", { policy, reason: "Suspended" }), 1)
+    })
+  )
+
+  it.effect("agrees with the events of sixty calls at once, and no counter ever falls", () =>
+    Effect.gen(function* () {
+      const policy = "at once"
+      const seen: Array<HedgeEvent.HedgeEvent> = []
+      const recorder = HedgeEvent.layer({ onEvent: (event) => seen.push(event) })
+      const kinds: ReadonlyArray<Attempts> = [
+        fast,
+        hedgeWins,
+        primaryWins,
+        [
+          { after: "10 millis", fail: "down" },
+          { after: "500 millis", unwind: "1 second", succeed: "hedge" },
+          { after: "100 millis", succeed: "hedge" }
+        ],
+        [{ fail: "down" }, { fail: "down" }, { fail: "down" }],
+        [{ die: "bug" }]
+      ]
+      const throttle = HedgeThrottle.loadBudget({ extraLoad: 0.5, burst: 10 })
+      const calls = Array.from({ length: 60 }, (_, i) =>
+        Effect.flatMap(HedgeTest.script(kinds[i % kinds.length]!), ({ effect }) =>
+          Effect.exit(Hedge.hedge(effect, { ...named(policy), throttle }))
+        )
+      )
+      const fiber = yield* Effect.fork(
+        Effect.all(calls, { concurrency: "unbounded", discard: true }).pipe(Effect.provide(recorder), metered)
+      )
+      const counters = [
+        "hedge.calls",
+        "hedge.calls.hedged",
+        "hedge.attempts",
+        "hedge.wins",
+        "hedge.suppressed"
+      ]
+      const totals = Effect.forEach(counters, (name) => counted(name, { policy }))
+      let before = yield* totals
+      for (let i = 0; i < 10; i++) {
+        yield* TestClock.adjust("40 millis")
+        const now = yield* totals
+        assert.isTrue(now.every((total, n) => total >= before[n]!))
+        before = now
+      }
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(fiber)
+
+      const ended = seen.filter((event) => event._tag === "CallEnded")
+      const attempts = seen.filter((event) => event._tag === "AttemptEnded")
+      const lost = attempts.filter(({ interrupted }) => interrupted === "Lost")
+      const suppressed = seen.filter(({ _tag }) => _tag === "HedgeSuppressed")
+      assert.strictEqual(ended.length, calls.length)
+      assert.isAbove(suppressed.length, 0)
+      assert.deepStrictEqual(yield* totals, [
+        calls.length,
+        ended.filter((event) => event.attempts > 1).length,
+        attempts.length,
+        ended.filter(({ outcome }) => outcome === "Win").length,
+        suppressed.length
+      ])
+      assert.strictEqual(yield* counted("hedge.in_flight", { policy }), 0)
+      assert.strictEqual((yield* measured("hedge.call.duration", { policy }))[0]!.count, calls.length)
+      const ran = lost.reduce((sum, event) => sum + Duration.toMillis(event.ran), 0)
+      assert.deepStrictEqual(yield* measured("hedge.loser.duration", { policy }), [
+        { count: lost.length, millis: Math.round(ran) }
+      ])
+    })
+  )
+
+  it.effect("counts the policies after the 100th together", () =>
+    Effect.gen(function* () {
+      const names = Array.from({ length: 120 }, (_, i) => `request ${i}`)
+      yield* Effect.forEach(names, (name) => metered(Hedge.hedge(Effect.void, named(name))))
+      const calls = (yield* Metric.snapshot).filter(({ metricKey }) => metricKey.name === "hedge.calls")
+      const policies = new Set(
+        calls.map(({ metricKey }) => metricKey.tags.find(({ key }) => key === "policy")?.value)
+      )
+      assert.strictEqual(policies.size, 100 + 1)
+      const apart = names.filter((name) => policies.has(name))
+      assert.strictEqual(yield* counted("hedge.calls", { policy: "Other" }), names.length - apart.length)
     })
   )
 })

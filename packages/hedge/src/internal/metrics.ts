@@ -1,5 +1,6 @@
 import type { Layer, MetricKeyType } from "effect"
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as MetricKey from "effect/MetricKey"
@@ -10,43 +11,53 @@ import type {
   CallOutcome,
   HedgeEvent,
   HedgeSuppressed,
-  Listener
+  Listener,
+  SuppressionReason
 } from "../HedgeEvent.js"
+import { check, name } from "./check.js"
 import { type Listeners, layer as listenerLayer } from "./listeners.js"
 
 type Role = "primary" | "hedge"
 
 // --- keys ----------------------------------------------------------------------------------------------------------
 
-const counterKey = (name: string, description: string) =>
-  MetricKey.counter(name, { description, incremental: true })
+/** Labels a metric with its unit (UCUM), which is where Effect's exporters to OpenTelemetry look for it. */
+const inUnit = <Type extends MetricKeyType.MetricKeyType<any, any>>(
+  unit: string,
+  key: MetricKey.MetricKey<Type>
+) => MetricKey.tagged(key, "unit", unit)
 
-/** 1, 2, 3, 5, 7 in each decade from 1 ms to 70 s: a tail is read to within a third. */
+const counterKey = (name: string, unit: string, description: string) =>
+  inUnit(unit, MetricKey.counter(name, { description, incremental: true }))
+
+/** 1, 2, 3, 5, 7 in each decade from 1 ms to 70 s: a tail is read to within a third. (3 × 0.1 would be 0.30000000000000004.) */
 const boundaries = MetricBoundaries.fromIterable(
-  [1, 10, 100, 1_000, 10_000].flatMap((decade) => [1, 2, 3, 5, 7].map((step) => step * decade))
+  [1, 10, 100, 1_000, 10_000].flatMap((decade) => [1, 2, 3, 5, 7].map((step) => (step * decade) / 1_000))
 )
 
-/** Labelled with its unit as Effect's own timers are, which exporters to OpenTelemetry read. */
 const durationKey = (name: string, description: string) =>
-  MetricKey.tagged(
-    MetricKey.histogram(name, boundaries, `${description}, in milliseconds`),
-    "time_unit",
-    "milliseconds"
-  )
+  inUnit("s", MetricKey.histogram(name, boundaries, description))
 
 const keys = {
-  calls: counterKey("hedge.calls", "Calls that have ended"),
-  hedged: counterKey("hedge.calls.hedged", "Calls that have ended and had sent at least one hedge"),
-  attempts: counterKey("hedge.attempts", "Attempts that have ended"),
-  wins: counterKey("hedge.wins", "Calls that an attempt has won"),
-  suppressed: counterKey("hedge.suppressed", "Hedges that were due and not sent"),
+  calls: counterKey("hedge.calls", "{call}", "Calls that have ended"),
+  hedged: counterKey("hedge.calls.hedged", "{call}", "Calls that have ended and had sent at least one hedge"),
+  attempts: counterKey("hedge.attempts", "{attempt}", "Attempts that have ended"),
+  wins: counterKey("hedge.wins", "{call}", "Calls that an attempt has won"),
+  suppressed: counterKey("hedge.suppressed", "{hedge}", "Hedges that were due and not sent"),
   callDuration: durationKey("hedge.call.duration", "From a call's start to its result"),
   loserDuration: durationKey("hedge.loser.duration", "From a loser's launch to its interruption"),
   delay: durationKey("hedge.delay", "From a call's start to the launch of a staggered hedge"),
-  tokens: MetricKey.gauge("hedge.throttle.tokens", {
-    description: "Hedges that the throttle would have let through when the last call ended"
-  }),
-  inFlight: MetricKey.gauge("hedge.in_flight", { description: "Attempts whose fiber runs" })
+  tokens: inUnit(
+    "{hedge}",
+    MetricKey.gauge("hedge.throttle.tokens", {
+      description: "Hedges that the throttle would have let through when the last call ended"
+    })
+  ),
+  // not a gauge: the sum over processes means something
+  inFlight: inUnit(
+    "{attempt}",
+    MetricKey.counter("hedge.in_flight", { description: "Attempts whose fiber runs" })
+  )
 }
 
 /** Tagging a metric at each update costs a hundred times as much as an update of a key that is tagged once. */
@@ -69,58 +80,75 @@ type Histogram = Metric.Metric<MetricKeyType.MetricKeyType.Histogram, number, un
 
 const count = (counter: Counter): void => counter.unsafeUpdate(1, noTags)
 const record = (histogram: Histogram, duration: Duration.Duration): void =>
-  histogram.unsafeUpdate(Duration.toMillis(duration), noTags)
+  histogram.unsafeUpdate(Duration.toSeconds(duration), noTags)
 
-const memo = <K extends string, A>(make: (key: K) => A): ((key: K) => A) => {
-  const made = new Map<K, A>()
-  return (key) => {
-    let a = made.get(key)
-    if (a === undefined) {
-      a = make(key)
-      made.set(key, a)
-    }
-    return a
-  }
-}
+/** The counter of each value of a label. */
+const counters = <K extends string>(
+  key: MetricKey.MetricKey.Counter<number>,
+  labels: Readonly<Record<string, string>>,
+  label: string,
+  values: ReadonlyArray<K>
+): Record<K, Counter> =>
+  Object.fromEntries(
+    values.map((value) => [value, tagged(key, { ...labels, [label]: value }).register()])
+  ) as Record<K, Counter>
 
 // --- one policy ----------------------------------------------------------------------------------------------------
 
-/** A metric lives as long as the process: a gate that makes up reasons must not fill it with them. */
-const mostReasons = 50
+const roles: ReadonlyArray<Role> = ["primary", "hedge"]
+const callOutcomes: ReadonlyArray<CallOutcome> = [
+  "Win",
+  "NonFatal",
+  "Fatal",
+  "DeadlineExceeded",
+  "Interrupted",
+  "Defect"
+]
+const attemptOutcomes: ReadonlyArray<AttemptEnded["outcome"]> = ["Win", "NonFatal", "Fatal", "Cancelled"]
+/** The engine's own, but for `Throttled`, which has the throttle's name beside it. */
+const engineReasons: ReadonlyArray<SuppressionReason> = [
+  "Disabled",
+  "Nested",
+  "Ineligible",
+  "Pushback",
+  "Deadline",
+  "WarmUp",
+  "Holdout",
+  "Suspended",
+  "NoDistinctTarget"
+]
 
+/** A metric lives as long as the process: a gate that makes up reasons must not fill it with them, nor names made up for policies. */
+const mostReasons = 50
+const mostPolicies = 100
+
+/** All is there before the first event, since a rate misses the value with which a series begins. */
 class PolicyMetrics {
-  readonly calls: (outcome: CallOutcome) => Counter
+  readonly calls: Record<CallOutcome, Counter>
   readonly hedged: Counter
-  readonly attempts: Record<Role, (outcome: AttemptEnded["outcome"]) => Counter>
+  readonly attempts: Record<Role, Record<AttemptEnded["outcome"], Counter>>
   readonly wins: Record<Role, Counter>
   readonly callDuration: Histogram
   readonly loserDuration: Histogram
   readonly delay: Histogram
   readonly tokens: Gauge
-  readonly inFlight: Gauge
-  private readonly reasons = new Map<string, Counter>()
+  readonly inFlight: Counter
+  private readonly reasons: Map<string, Counter>
   private readonly otherReasons: Counter
 
   constructor(private readonly policy: string) {
-    const attempts = (role: Role) =>
-      memo((outcome: AttemptEnded["outcome"]) => tagged(keys.attempts, { policy, role, outcome }))
-    this.calls = memo((outcome) => tagged(keys.calls, { policy, outcome }))
-    this.hedged = tagged(keys.hedged, { policy })
+    const attempts = (role: Role) => counters(keys.attempts, { policy, role }, "outcome", attemptOutcomes)
+    this.calls = counters(keys.calls, { policy }, "outcome", callOutcomes)
+    this.hedged = tagged(keys.hedged, { policy }).register()
     this.attempts = { primary: attempts("primary"), hedge: attempts("hedge") }
-    this.wins = {
-      primary: tagged(keys.wins, { policy, role: "primary" }),
-      hedge: tagged(keys.wins, { policy, role: "hedge" })
-    }
-    this.callDuration = tagged(keys.callDuration, { policy })
-    this.loserDuration = tagged(keys.loserDuration, { policy })
-    this.delay = tagged(keys.delay, { policy })
+    this.wins = counters(keys.wins, { policy }, "role", roles)
+    this.callDuration = tagged(keys.callDuration, { policy }).register()
+    this.loserDuration = tagged(keys.loserDuration, { policy }).register()
+    this.delay = tagged(keys.delay, { policy }).register()
     this.tokens = tagged(keys.tokens, { policy })
-    this.inFlight = tagged(keys.inFlight, { policy })
+    this.inFlight = tagged(keys.inFlight, { policy }).register()
+    this.reasons = new Map(Object.entries(counters(keys.suppressed, { policy }, "reason", engineReasons)))
     this.otherReasons = tagged(keys.suppressed, { policy, reason: "Other" })
-    // a ratio of two counters needs both, also before the first hedge
-    this.hedged.register()
-    this.wins.primary.register()
-    this.wins.hedge.register()
   }
 
   suppressed({ reason, throttle }: HedgeSuppressed): Counter {
@@ -128,7 +156,7 @@ class PolicyMetrics {
     const key = throttle === undefined ? reason : `${reason} ${throttle}`
     const known = reasons.get(key)
     if (known !== undefined) return known
-    if (reasons.size >= mostReasons) return this.otherReasons
+    if (reasons.size >= engineReasons.length + mostReasons) return this.otherReasons
     const labels = throttle === undefined ? { policy, reason } : { policy, reason, throttle }
     const counter = tagged(keys.suppressed, labels)
     reasons.set(key, counter)
@@ -136,20 +164,36 @@ class PolicyMetrics {
   }
 }
 
-const metricsOf = memo((policy: string) => new PolicyMetrics(policy))
+const policies = new Map<string, PolicyMetrics>()
+
+const metricsOf = (policy: string): PolicyMetrics => {
+  const known = policies.get(policy)
+  if (known !== undefined) return known
+  if (policies.size >= mostPolicies && policy !== "Other") return metricsOf("Other")
+  const metrics = new PolicyMetrics(policy)
+  policies.set(policy, metrics)
+  return metrics
+}
+
+export const register = (policy: string): Effect.Effect<void> => {
+  check("policy", policy, name)
+  return Effect.sync(() => {
+    metricsOf(policy)
+  })
+}
 
 // --- events --------------------------------------------------------------------------------------------------------
 
 const roleOf = (attempt: number): Role => (attempt === 0 ? "primary" : "hedge")
 
 const onAttemptEnded = (metrics: PolicyMetrics, event: AttemptEnded): void => {
-  metrics.inFlight.unsafeModify(-1, noTags)
-  count(metrics.attempts[roleOf(event.attempt)](event.outcome))
+  metrics.inFlight.unsafeUpdate(-1, noTags)
+  count(metrics.attempts[roleOf(event.attempt)][event.outcome])
   if (event.interrupted === "Lost") record(metrics.loserDuration, event.ran)
 }
 
 const onCallEnded = (metrics: PolicyMetrics, event: CallEnded): void => {
-  count(metrics.calls(event.outcome))
+  count(metrics.calls[event.outcome])
   if (event.attempts > 1) count(metrics.hedged)
   if (event.outcome === "Win") count(metrics.wins[roleOf(event.winner!)])
   record(metrics.callDuration, event.elapsed)
@@ -161,7 +205,7 @@ const onEvent = (event: HedgeEvent): void => {
   const metrics = metricsOf(event.policy)
   switch (event._tag) {
     case "AttemptStarted":
-      metrics.inFlight.unsafeModify(1, noTags)
+      metrics.inFlight.unsafeUpdate(1, noTags)
       if (event.reason === "Stagger") record(metrics.delay, event.elapsed)
       return
     case "AttemptEnded":

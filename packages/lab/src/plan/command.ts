@@ -1,8 +1,10 @@
 /** `hedge-lab plan`: what hedging would do for the latencies in a file. */
 import { Args, Command, HelpDoc, Options } from "@effect/cli"
 import { Console, Effect, Option } from "effect"
+import * as HtmlFile from "../html/file.js"
 import { declare } from "../words.js"
 import * as PlanOptions from "./options.js"
+import { page } from "./page.js"
 import { PlanError } from "./planError.js"
 import { read } from "./read.js"
 import * as Report from "./report.js"
@@ -55,7 +57,8 @@ const options = {
   objective: value("objective", "percentile", "What should come down: p95, p99 or p99.9. Default p99.").pipe(
     Options.optional
   ),
-  json: Options.boolean("json").pipe(Options.withDescription("Print one JSON document and nothing else."))
+  json: Options.boolean("json").pipe(Options.withDescription("Print one JSON document and nothing else.")),
+  html: HtmlFile.option
 }
 
 /** The options by the names under which they are typed. */
@@ -66,7 +69,7 @@ const file = Args.text({ name: "file" }).pipe(
   Args.optional
 )
 
-export const command = Command.make("plan", { file, ...options }, ({ file, json, ...raw }) =>
+export const command = Command.make("plan", { file, ...options }, ({ file, html, json, ...raw }) =>
   Effect.gen(function* () {
     const settings = yield* PlanOptions.settings(raw)
     const path = Option.getOrElse(file, () => "-")
@@ -76,9 +79,11 @@ export const command = Command.make("plan", { file, ...options }, ({ file, json,
         problem: "is a terminal; give a file, or pipe one in"
       })
     }
+    const write = yield* HtmlFile.prepare(html)
     const report = Report.make(yield* read(path, settings.ask), settings)
     yield* Console.log(json ? JSON.stringify(Json.render(report), undefined, 2) : Table.render(report))
-  })
+    if (write !== undefined) yield* write(page(report))
+  }).pipe(Effect.scoped)
 ).pipe(
   Command.withDescription(
     HelpDoc.p(

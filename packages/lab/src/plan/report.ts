@@ -13,6 +13,7 @@ import * as Warnings from "./warnings.js"
 /** For all calls, or for those of one key. */
 export interface Part {
   readonly key: string | undefined
+  readonly evidence: Evidence.Evidence
   readonly outlook: Plan.Outlook
   readonly verdict: Verdict
   readonly policy: Paste.Code | null
@@ -55,6 +56,7 @@ const partOf = (group: Group, { goals }: Settings, isMixed: boolean): Part => {
   const decided = verdict(outlook, goals, together, group, { isMixed, isPaired })
   return {
     key: group.key,
+    evidence,
     outlook,
     verdict: decided,
     policy: decided.row === undefined ? null : Paste.code(decided.row, goals.objective, isPaired),

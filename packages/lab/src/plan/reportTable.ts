@@ -8,23 +8,30 @@ import * as Say from "./say.js"
 
 export const render = ({ keys, measured, moreKeys, settings: { ask, goals }, whole }: Report): string =>
   [
-    heading(measured),
+    heading(measured).join("\n"),
     body(whole, goals),
     ...keys.map((each) => `── ${ask.key} ${each.key}: ${latencies(each.outlook.n)}\n\n${body(each, goals)}`),
     ...(moreKeys === 0 ? [] : [`${Say.plural(moreKeys, "key")} with fewer calls not shown.`])
   ].join("\n\n")
 
-const latencies = (n: number): string => Say.plural(n, "latency", "latencies")
+export const latencies = (n: number): string => Say.plural(n, "latency", "latencies")
 
-const heading = ({ all, column, file, filtered, series, title }: Report["measured"]): string =>
-  [
-    `${file}: ${title}, ${column.name || series} in ${column.unit}`,
-    `${latencies(all.distribution.n)}${filtered === 0 ? "" : `; ${Say.count(filtered)} kept out by --where`}`
-  ].join("\n")
+/** What was read, a line at a time. */
+export const heading = ({
+  all,
+  column,
+  file,
+  filtered,
+  series,
+  title
+}: Report["measured"]): ReadonlyArray<string> => [
+  `${file}: ${title}, ${column.name || series} in ${column.unit}`,
+  `${latencies(all.distribution.n)}${filtered === 0 ? "" : `; ${Say.count(filtered)} kept out by --where`}`
+]
 
 const body = (part: Part, goals: Goals): string =>
   [
-    table(part.outlook, goals),
+    grid(rows(part.outlook, goals)),
     ...(part.warnings.length === 0 ? [] : [part.warnings.map((warning) => `! ${warning}`).join("\n")]),
     part.verdict.words,
     ...(part.policy === null ? [] : code(part.policy, part.verdict.row!))
@@ -38,7 +45,11 @@ const code = ({ adaptive, fixed }: Code, { extraLoad }: Row): ReadonlyArray<stri
     : ["Or with delays that it learns, and that follow when latencies change:", adaptive])
 ]
 
-const table = (outlook: Outlook, { fanOuts, objective }: Goals): string => {
+/** The first row is the head. */
+export const rows = (
+  outlook: Outlook,
+  { fanOuts, objective }: Goals
+): ReadonlyArray<ReadonlyArray<string>> => {
   const label = Say.labels[objective]
   const head = [
     "extra load",
@@ -61,11 +72,11 @@ const table = (outlook: Outlook, { fanOuts, objective }: Goals): string => {
       row.fanOut === fanOut ? [[...cells(row), ...times(row, objective), Say.ms(outlook.oracle[i]!.ms)]] : []
     )
   ]
-  return grid([
+  return [
     head,
     ...block(1, outlook.unhedged),
     ...fanOuts.flatMap((fanOut, i) => block(fanOut, outlook.pages[i]!))
-  ])
+  ]
 }
 
 const cells = ({ delaysMs, extraLoad, fanOut, probabilities }: Row): ReadonlyArray<string> => [

@@ -1,9 +1,12 @@
 /** `hedge-lab simulate`: what hedging does to servers with queues, on a simulated clock. */
 import { Command, HelpDoc, Options } from "@effect/cli"
 import { Console, Data, Effect } from "effect"
+import * as HtmlFile from "../html/file.js"
 import { declare } from "../words.js"
 import * as Experiment from "./experiment.js"
 import * as SimulateOptions from "./options.js"
+import * as Page from "./page.js"
+import { Records } from "./records.js"
 import * as Report from "./report.js"
 import * as Suite from "./suite.js"
 
@@ -70,26 +73,33 @@ const options = {
   delay: value("delay", "duration", "Hedge after this time, instead of one that is learned."),
   seed: value("seed", "n", "Draws everything that chance decides. Default 1."),
   suite: flag("suite", "Check what is promised of policies that tune themselves; fails if a line is missed."),
-  json: flag("json", "Print one JSON document and nothing else.")
+  json: flag("json", "Print one JSON document and nothing else."),
+  html: HtmlFile.option
 }
 
 /** The options by the names under which they are typed. */
 export const declared = declare(options)
 
-export const command = Command.make("simulate", options, ({ json, suite, ...raw }) =>
+export const command = Command.make("simulate", options, ({ html, json, suite, ...raw }) =>
   Effect.gen(function* () {
     if (suite) {
-      const lines = yield* Suite.run(yield* SimulateOptions.suiteSeed(raw))
+      const seed = yield* SimulateOptions.suiteSeed(raw)
+      const write = yield* HtmlFile.prepare(html)
+      const lines = yield* Suite.run(seed)
       yield* Console.log(json ? JSON.stringify(lines, undefined, 2) : Report.suiteTable(lines))
+      if (write !== undefined) yield* write(Page.suitePage(seed, lines))
       const missed = lines.flatMap(({ name, ok }) => (ok ? [] : [name]))
       return missed.length === 0 ? undefined : yield* new SuiteError({ missed })
     }
     const settings = yield* SimulateOptions.settings(raw)
-    const rows = yield* Experiment.rows(settings)
+    const write = yield* HtmlFile.prepare(html)
+    const records = write === undefined ? undefined : new Records()
+    const rows = yield* Experiment.rows(settings, records?.observer)
     yield* Console.log(
       json ? JSON.stringify(Report.json(settings, rows), undefined, 2) : Report.table(settings, rows)
     )
-  })
+    if (write !== undefined) yield* write(Page.page(settings, rows, records!))
+  }).pipe(Effect.scoped)
 ).pipe(
   Command.withDescription(
     HelpDoc.p(

@@ -3,7 +3,7 @@ import { Duration, Effect, type Scope } from "effect"
 import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import * as Policy from "./policy.js"
 import type { Hedging, Load, Settings } from "./settings.js"
-import { type Outcomes, run } from "./simulation.js"
+import { type Outcomes, run, type Watch } from "./simulation.js"
 import { extraLoad, percentile, recoveredAfter, times } from "./statistics.js"
 
 export type Side = "unhedged" | "hedged" | "idle"
@@ -36,20 +36,40 @@ export interface Learned {
 /** Calls in no figure, in which a policy may learn. */
 export const warmUpOf = (calls: number): number => Math.min(2000, Math.floor(calls / 10))
 
-export const rows = (settings: Settings): Effect.Effect<ReadonlyArray<Row>> =>
+/** Who watches a simulation, and is told its outcomes in the end. */
+export type Observer = (load: Load, side: Side) => Watch & { readonly ended: (outcomes: Outcomes) => void }
+
+export const rows = (settings: Settings, observer?: Observer): Effect.Effect<ReadonlyArray<Row>> =>
   Effect.map(
-    Effect.forEach(settings.loads, (load) => Effect.scoped(rowsOf(settings, load))),
+    Effect.forEach(settings.loads, (load) => Effect.scoped(rowsOf(settings, load, observer))),
     (all) => all.flat()
   )
 
-const rowsOf = (settings: Settings, load: Load): Effect.Effect<ReadonlyArray<Row>, never, Scope.Scope> =>
+const rowsOf = (
+  settings: Settings,
+  load: Load,
+  observer: Observer | undefined
+): Effect.Effect<ReadonlyArray<Row>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { calls, cluster, seed, workload } = settings
     const scenario = { cluster, traffic: { calls, rate: load.rate, seed }, workload: () => workload }
-    const unhedged = rowOf(settings, load, "unhedged", undefined, run(undefined, scenario), undefined)
+    const outcomesOf = (side: Side, policy: HedgePolicy.Service | undefined) => {
+      const watch = observer?.(load, side)
+      const outcomes = run(policy, scenario, watch)
+      watch?.ended(outcomes)
+      return outcomes
+    }
+    const unhedged = rowOf(
+      settings,
+      load,
+      "unhedged",
+      undefined,
+      outcomesOf("unhedged", undefined),
+      undefined
+    )
     const hedged = yield* Effect.forEach(sidesOf(settings), (side) =>
       Effect.map(policyOf(settings.hedging, side), (policy) =>
-        rowOf(settings, load, side, policy, run(policy, scenario), unhedged.p99)
+        rowOf(settings, load, side, policy, outcomesOf(side, policy), unhedged.p99)
       )
     )
     return [unhedged, ...hedged]

@@ -1,7 +1,7 @@
 /** What was simulated, for programs and for people. */
 import { grid } from "../tail/table.js"
 import { type Row, type Side, warmUpOf } from "./experiment.js"
-import type { Settings } from "./settings.js"
+import type { Load, Settings } from "./settings.js"
 import type { Line } from "./suite/line.js"
 import { mean } from "./workload.js"
 
@@ -34,20 +34,23 @@ export const json = ({ calls, cluster, hedging, seed, workload }: Settings, rows
   }))
 })
 
-const sides: Readonly<Record<Side, string>> = {
+export const sides: Readonly<Record<Side, string>> = {
   unhedged: "unhedged",
   hedged: "hedged",
   idle: "hedged, to idle servers"
 }
 
 export const table = (settings: Settings, rows: ReadonlyArray<Row>): string =>
-  [
-    heading(settings),
-    grid([header(settings), ...rows.map((row) => cells(settings, row))]),
-    notes(settings)
-  ].join("\n\n")
+  [heading(settings).join("\n"), grid(tableRows(settings, rows)), notes(settings).join("\n")].join("\n\n")
 
-const heading = ({ calls, cluster, hedging, seed, workload }: Settings): string => {
+/** The first row is the head; two cells of each row say what the others are of. */
+export const tableRows = (
+  settings: Settings,
+  rows: ReadonlyArray<Row>
+): ReadonlyArray<ReadonlyArray<string>> => [header(settings), ...rows.map((row) => cells(settings, row))]
+
+/** What was simulated, a line at a time. */
+export const heading = ({ calls, cluster, hedging, seed, workload }: Settings): ReadonlyArray<string> => {
   const { cancellation, slowdown } = cluster
   const servers =
     cluster.servers === Infinity
@@ -68,7 +71,7 @@ const heading = ({ calls, cluster, hedging, seed, workload }: Settings): string 
     servers,
     ...slow,
     `hedged: ${policy}, at most ${percent(hedging.extraLoad)} extra load`
-  ].join("\n")
+  ]
 }
 
 const cancelled = {
@@ -85,8 +88,11 @@ const header = ({ cluster, hedging }: Settings): ReadonlyArray<string> => [
   ...(cluster.slowdown === undefined ? [] : ["back after"])
 ]
 
+export const loadName = ({ rate, utilisation }: Load): string =>
+  utilisation === null ? `${count(rate)}/s` : percent(utilisation)
+
 const cells = ({ cluster, hedging }: Settings, row: Row): ReadonlyArray<string> => [
-  row.load.utilisation === null ? `${count(row.load.rate)}/s` : percent(row.load.utilisation),
+  loadName(row.load),
   sides[row.side],
   ...[row.p50, row.p95, row.p99, row.p999].map(ms),
   row.ratio.toFixed(3),
@@ -101,21 +107,22 @@ const cells = ({ cluster, hedging }: Settings, row: Row): ReadonlyArray<string> 
   ...(cluster.slowdown === undefined || row.recoveredAfterMs === null ? [] : [seconds(row.recoveredAfterMs)])
 ]
 
-const notes = ({ calls, cluster, hedging }: Settings): string =>
-  [
-    `Percentiles are nearest-rank. The first ${count(warmUpOf(calls))} calls and those that were held out are in none.`,
-    ...(hedging._tag === "Adaptive" ? ["Delay and status are those at the end."] : []),
-    ...(cluster.slowdown === undefined
-      ? []
-      : ["Calls are back once their median, a second's at a time, stays below twice what it was before."])
-  ].join("\n")
+export const notes = ({ calls, cluster, hedging }: Settings): ReadonlyArray<string> => [
+  `Percentiles are nearest-rank. The first ${count(warmUpOf(calls))} calls and those that were held out are in none.`,
+  ...(hedging._tag === "Adaptive" ? ["Delay and status are those at the end."] : []),
+  ...(cluster.slowdown === undefined
+    ? []
+    : ["Calls are back once their median, a second's at a time, stays below twice what it was before."])
+]
 
 /** The suite's, for people. */
-export const suiteTable = (lines: ReadonlyArray<Line>): string =>
-  grid([
-    ["", "value", "at most", ""],
-    ...lines.map(({ name, ok, target, value }) => [name, figure(value), figure(target), ok ? "ok" : "MISSED"])
-  ])
+export const suiteTable = (lines: ReadonlyArray<Line>): string => grid(suiteRows(lines))
+
+/** The first row is the head. */
+export const suiteRows = (lines: ReadonlyArray<Line>): ReadonlyArray<ReadonlyArray<string>> => [
+  ["", "value", "at most", ""],
+  ...lines.map(({ name, ok, target, value }) => [name, figure(value), figure(target), ok ? "ok" : "MISSED"])
+]
 
 const none = "–"
 const figure = (value: number): string => String(round(value))

@@ -22,6 +22,12 @@ export interface Outcomes {
   readonly suppressed: Readonly<Record<string, number>>
 }
 
+/** Who wants to know more than the outcomes. */
+export interface Watch {
+  readonly launched: (call: number, attempt: number, now: number) => void
+  readonly answered: (call: number, attempt: number) => void
+}
+
 /** What draws what. A call's first request is the same whatever the policy does, so that policies can be compared. */
 export const streams = (seed: number) => {
   const stream = (index: number): Random => {
@@ -34,12 +40,12 @@ export const streams = (seed: number) => {
 
 /**
  * @param policy undefined for calls without hedges.
- * @param onCall called before each call, with the time.
+ * @param watch told of each launch and each answer.
  */
 export const run = (
   policy: HedgePolicy.Service | undefined,
   { cluster: settings, traffic, workload }: Scenario,
-  onCall: (call: number, now: number) => void = () => {}
+  watch?: Watch
 ): Outcomes => {
   const { calls, rate, seed } = traffic
   const random = streams(seed)
@@ -59,6 +65,7 @@ export const run = (
 
     const launch = (work: number) => {
       const attempt = jobs.length
+      watch?.launched(call, attempt, agenda.now)
       const idleOnly = attempt > 0 && policy?.target === "idle"
       jobs.push(cluster.send(work, jobs, idleOnly, () => answer(attempt)))
       ask()
@@ -83,6 +90,7 @@ export const run = (
     const answer = (attempt: number) => {
       answered = true
       elapsed[call] = agenda.now - startedAt[call]!
+      watch?.answered(call, attempt)
       if (attempt > 0) wins += 1
       decisions?.ended(agenda.now, attempt, "Win")
       decisions?.settled(agenda.now, attempt)
@@ -95,7 +103,6 @@ export const run = (
   }
 
   const arrive = (call: number) => {
-    onCall(call, agenda.now)
     begin(call)
     if (call + 1 < calls)
       agenda.after((-Math.log(1 - random.arrivals()) * 1000) / rate, () => arrive(call + 1))

@@ -12,6 +12,7 @@ import * as Load from "./load.js"
 import { type ClientConfig, type ClientReport, copyHeader } from "./protocol.js"
 import type { Load as LoadSettings, Transport } from "./settings.js"
 import * as Strain from "./strain.js"
+import { Tracer } from "./tracer.js"
 
 export interface Client {
   /** Runs a load and reports what was counted during it. */
@@ -27,6 +28,7 @@ export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.
     const copies = new Copies(options.numbered)
     const plain = copies.watch(wire.client)
     const hedged = options.side === "hedged" ? yield* Hedged.make(plain, options) : undefined
+    const tracer = hedged !== undefined && options.traced ? new Tracer() : undefined
     const headers = options.authorization === null ? {} : { authorization: options.authorization }
 
     const answer = (hedged?.client ?? plain)
@@ -55,13 +57,15 @@ export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.
           const before = wire.counts()
           copies.forget()
           hedged?.forget()
+          tracer?.forget()
           const strain = Strain.watch()
           const outcomes = yield* Load.run(call, {
             load,
             patienceMs: (options.timeoutMs ?? 0) + patienceMs,
             nameFailure,
-            onEnded
-          }).pipe(Effect.provide(hedged?.layer ?? Layer.empty))
+            onEnded,
+            ...(tracer === undefined ? {} : { mark: tracer.mark })
+          }).pipe(Effect.provide(Layer.merge(hedged?.layer ?? Layer.empty, tracer?.layer ?? Layer.empty)))
           const after = wire.counts()
           return {
             ...outcomes,
@@ -70,7 +74,9 @@ export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.
             cancelled: copies.cancelled,
             hedges: hedged?.counts() ?? Hedged.start(),
             learned: yield* hedged?.learned ?? Effect.succeed(null),
-            strain: strain()
+            strain: strain(),
+            // after the watch has ended, since this takes time
+            trace: tracer?.trace(load, outcomes.latencies) ?? null
           }
         })
     }

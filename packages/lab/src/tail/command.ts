@@ -1,11 +1,13 @@
 /** `hedge-lab tail`: what hedging does to the tail of a real server. */
 import { Command, HelpDoc, Options } from "@effect/cli"
 import { Console, Effect } from "effect"
+import * as HtmlFile from "../html/file.js"
 import { declare } from "../words.js"
 import * as Experiment from "./experiment.js"
 import { forecast } from "./forecast.js"
 import * as Json from "./json.js"
 import * as TailOptions from "./options.js"
+import * as Page from "./page.js"
 import * as Progress from "./progress.js"
 import type { Settings } from "./settings.js"
 import * as Table from "./table.js"
@@ -86,23 +88,28 @@ const options = {
     "name",
     "What sends the requests: undici, by Effect's own client, or lanes, by that of @effect-hedge/platform-node. Default undici."
   ),
-  json: flag("json", "Print one JSON document and nothing else.")
+  json: flag("json", "Print one JSON document and nothing else."),
+  html: HtmlFile.option
 }
 
 /** The options by the names under which they are typed. */
 export const declared = declare(options)
 
-export const command = Command.make("tail", options, ({ json, ...raw }) =>
+export const command = Command.make("tail", options, ({ html, json, ...raw }) =>
   Effect.gen(function* () {
     const settings = yield* TailOptions.settings(raw)
+    const write = yield* HtmlFile.prepare(html)
     if (settings.target._tag === "Url") yield* Url.reach(settings.target)
-    const result = yield* withProgress(settings)
+    const rounds = write === undefined ? undefined : new Page.Rounds(settings.load.fanOut)
+    const result = yield* withProgress(settings, rounds)
+    const expected = json && write === undefined ? undefined : forecast(settings, result.hedged.learned)
     yield* Console.log(
       json
         ? JSON.stringify(Json.report(settings, result), undefined, 2)
-        : Table.render(settings, result, forecast(settings, result.hedged.learned))
+        : Table.render(settings, result, expected)
     )
-  })
+    if (write !== undefined) yield* write(Page.page(settings, result, expected, rounds!))
+  }).pipe(Effect.scoped)
 ).pipe(
   Command.withDescription(
     HelpDoc.p(
@@ -111,9 +118,13 @@ export const command = Command.make("tail", options, ({ json, ...raw }) =>
   )
 )
 
-const withProgress = (settings: Settings) =>
+const withProgress = (settings: Settings, rounds: Page.Rounds | undefined) =>
   Effect.scoped(
     Effect.flatMap(Progress.make, (draw) =>
-      Experiment.run(settings, (side, ended) => draw(side, ended, settings.load.calls * settings.rounds))
+      Experiment.run(
+        settings,
+        (side, ended) => draw(side, ended, settings.load.calls * settings.rounds),
+        rounds === undefined ? undefined : (side, report) => rounds.add(side, report)
+      )
     )
   )

@@ -4,6 +4,7 @@ import * as Child from "../child.js"
 import type {
   ClientConfig,
   ClientReply,
+  ClientReport,
   ClientRequest,
   ServerConfig,
   ServerReply,
@@ -17,18 +18,26 @@ export interface Result {
   readonly hedged: Summary
 }
 
-/** @param onEnded told now and then how many calls of this side have ended, over all rounds. */
+/**
+ * @param onEnded told now and then how many calls of this side have ended, over all rounds.
+ * @param onReport told everything that a client has counted, which then notes what became of each attempt.
+ */
 export const run = (
   settings: Settings,
-  onEnded: (side: Side, ended: number) => void
+  onEnded: (side: Side, ended: number) => void,
+  onReport?: (side: Side, report: ClientReport) => void
 ): Effect.Effect<Result, Child.ChildError> =>
   Effect.gen(function* () {
     const summaries: Record<Side, Array<Summary>> = { plain: [], hedged: [] }
     for (let round = 0; round < settings.rounds; round++) {
       const order: ReadonlyArray<Side> = round % 2 === 0 ? ["plain", "hedged"] : ["hedged", "plain"]
       for (const side of order) {
-        const summary = yield* measure(settings, side, round, (ended) =>
-          onEnded(side, round * settings.load.calls + ended)
+        const summary = yield* measure(
+          settings,
+          side,
+          round,
+          (ended) => onEnded(side, round * settings.load.calls + ended),
+          onReport === undefined ? undefined : (report) => onReport(side, report)
         )
         summaries[side].push(summary)
       }
@@ -41,7 +50,8 @@ export const measure = (
   settings: Settings,
   side: Side,
   round: number,
-  onEnded: (ended: number) => void = () => {}
+  onEnded: (ended: number) => void = () => {},
+  onReport?: (report: ClientReport) => void
 ): Effect.Effect<Summary, Child.ChildError> =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -53,13 +63,15 @@ export const measure = (
         authorization: settings.target._tag === "Url" ? settings.target.authorization : null,
         numbered: settings.target._tag === "Own",
         hedging: settings.hedging,
-        timeoutMs: settings.timeoutMs
+        timeoutMs: settings.timeoutMs,
+        traced: onReport !== undefined
       })
       if (settings.warmUp > 0) {
         yield* client.run({ ...settings.load, calls: settings.warmUp, fanOut: 1 })
       }
       yield* server?.reset ?? Effect.void
       const clientReport = yield* client.run(settings.load, onEnded)
+      onReport?.(clientReport)
       const serverReport = yield* server?.report ?? Effect.succeed(undefined)
       return summarise(clientReport, serverReport, settings.load.fanOut)
     })

@@ -30,6 +30,12 @@ export const run = <E, R>(
     readonly patienceMs: number
     readonly nameFailure: (cause: Cause.Cause<E>) => string
     readonly onEnded: (ended: number) => void
+    /** Makes one call of all of them one that can be told apart. */
+    readonly mark?: (
+      call: Effect.Effect<void, E, R>,
+      index: number,
+      dueAt: number
+    ) => Effect.Effect<void, E, R>
   }
 ): Effect.Effect<Outcomes, never, R> =>
   Effect.scopedWith((scope) =>
@@ -39,6 +45,9 @@ export const run = <E, R>(
       const failures: Record<string, number> = {}
       const allEnded = yield* Deferred.make<void>()
       const startedAt = now()
+      const { mark } = options
+      const callOf = (index: number) =>
+        mark === undefined ? call : mark(call, index, startedAt + due[index]!)
       let launched = 0
       let ended = 0
 
@@ -56,7 +65,7 @@ export const run = <E, R>(
       while (launched < due.length) {
         const elapsed = now() - startedAt
         while (launched < due.length && due[launched]! <= elapsed) {
-          const fiber = yield* Effect.forkIn(call, scope)
+          const fiber = yield* Effect.forkIn(callOf(launched), scope)
           fiber.addObserver(record(launched++))
           fibers.push(fiber)
         }

@@ -1,5 +1,7 @@
 /** What the experiment says to its server and its clients, each a process of its own, and what they say to it. */
 import type { HedgePolicy } from "effect-hedge"
+import type { CallGroup } from "../html/call.js"
+import type { Stretch } from "../html/overTime.js"
 import type { Hedging, Latency, Load, Side, Transport } from "./settings.js"
 import type { Strain } from "./strain.js"
 
@@ -43,6 +45,8 @@ export interface ClientConfig {
   readonly numbered: boolean
   readonly hedging: Hedging
   readonly timeoutMs: number | null
+  /** Whether it notes what became of each attempt. */
+  readonly traced: boolean
 }
 
 export interface ClientRequest {
@@ -69,7 +73,15 @@ export interface ClientReport {
   readonly hedges: HedgeCounts
   /** Null unless the policy learns. */
   readonly learned: Learned | null
+  /** Null unless it was asked for, and for plain calls. */
+  readonly trace: Trace | null
   readonly strain: Strain
+}
+
+/** What became of attempts: of some calls one by one, of the others in sum. */
+export interface Trace {
+  readonly groups: ReadonlyArray<CallGroup>
+  readonly extraLoad: ReadonlyArray<Stretch>
 }
 
 /** What a policy that learns knew and did in the end. Times are in milliseconds. */

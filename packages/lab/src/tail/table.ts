@@ -15,13 +15,21 @@ const unknown = "unknown"
 
 export const render = (settings: Settings, result: Result, forecast: Forecast | undefined): string =>
   [
-    heading(settings),
+    heading(settings).join("\n"),
     grid(rows(settings, result, forecast)),
-    notes(settings, result, forecast),
+    notes(settings, result, forecast).join("\n"),
     ...warnings(result)
   ].join("\n\n")
 
-const heading = ({ hedging, load, rounds, target, timeoutMs, transport }: Settings): string => {
+/** What was measured, a line at a time. */
+export const heading = ({
+  hedging,
+  load,
+  rounds,
+  target,
+  timeoutMs,
+  transport
+}: Settings): ReadonlyArray<string> => {
   const calls =
     load.fanOut === 1
       ? plural(load.calls, "call")
@@ -40,7 +48,7 @@ const heading = ({ hedging, load, rounds, target, timeoutMs, transport }: Settin
   return [
     `${pace}, ${transport === "lanes" ? "over lanes " : ""}to ${server}`,
     `hedged: ${when}, at most ${hedging.maxAttempts} in all, at most ${percent(hedging.extraLoad)} extra load${limit}`
-  ].join("\n")
+  ]
 }
 
 const describe = (latency: Latency): string => {
@@ -56,7 +64,8 @@ const describe = (latency: Latency): string => {
   }
 }
 
-const rows = (
+/** The first row is the head. */
+export const rows = (
   { load, timeoutMs }: Settings,
   { hedged, plain }: Result,
   forecast: Forecast | undefined
@@ -141,7 +150,11 @@ const warnings = (result: Result): ReadonlyArray<string> => {
     : [[...lines, "So the figures tell of this machine's lack of time as well as of hedging."].join("\n")]
 }
 
-const notes = (settings: Settings, { hedged, plain }: Result, forecast: Forecast | undefined): string => {
+export const notes = (
+  settings: Settings,
+  { hedged, plain }: Result,
+  forecast: Forecast | undefined
+): ReadonlyArray<string> => {
   const failed = [
     ["plain", plain.failureKinds],
     ["hedged", hedged.failureKinds]
@@ -169,7 +182,7 @@ const notes = (settings: Settings, { hedged, plain }: Result, forecast: Forecast
     forecast === undefined
       ? "Theory: unknown, since the server's distribution is."
       : "Theory: every copy independent, clients and network free. Ideal: each percentile by the policy that is best for it, within the extra load and the copies."
-  ].join("\n")
+  ]
 }
 
 /** Columns as wide as their widest cell, the first to the left and the others to the right. */

@@ -17,6 +17,7 @@ const client: ClientReport = {
   ],
   hedges: { hedgedCalls: 2, sent: 2, won: 1, suppressed: { Throttled: 3 } },
   learned: null,
+  trace: null,
   strain
 }
 

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest"
+import type { Settings } from "../../src/tail/settings.js"
+import type { Summary } from "../../src/tail/summary.js"
+import { doubts, verdict } from "../../src/tail/verdict.js"
+
+const settings: Settings = {
+  target: { _tag: "Url", url: "http://x/", authorization: null },
+  load: { calls: 3_000, rate: 500, fanOut: 1 },
+  hedging: { delayMs: 80, maxAttempts: 3, extraLoad: 0.2 },
+  timeoutMs: null,
+  transport: "undici",
+  warmUp: 200,
+  rounds: 1
+}
+
+const calm = { stuckShare: 0, longestMs: 0, cpuShare: 0.2, machineShare: 0.4 }
+
+const plain: Summary = {
+  p50: 32,
+  p95: 750,
+  p98_5: 925,
+  p99: 950,
+  p999: 995,
+  count: 3_000,
+  failures: 0,
+  failureKinds: {},
+  requestsPerCall: 1,
+  connectionsPerCall: 0.1,
+  hedgeRate: 0,
+  hedgeWinShare: null,
+  loserMeanMs: null,
+  afterCancelMeanMs: null,
+  suppressed: {},
+  learned: null,
+  client: calm,
+  server: null
+}
+
+const hedged: Summary = {
+  ...plain,
+  p99: 130,
+  p999: 210,
+  requestsPerCall: 1.11,
+  hedgeRate: 0.1,
+  hedgeWinShare: 0.9
+}
+
+const first = (changed: Partial<Summary>, settled: Partial<Settings> = {}) =>
+  verdict({ ...settings, ...settled }, { plain, hedged: { ...hedged, ...changed } })[0]
+
+describe("the verdict", () => {
+  it("says what was gained and what it cost", () => {
+    expect(verdict(settings, { plain, hedged })).toEqual([
+      "Worth it here: hedging took P99 from 950.0 ms to 130.0 ms (−86.3 %), at 11.0 % more requests.",
+      "P50 went from 32.0 ms to 32.0 ms. P99.9 went from 995.0 ms to 210.0 ms. 10.0 % of calls sent a hedge, and 90.0 % of hedges won."
+    ])
+  })
+
+  it("is against hedging that gains little, or harms", () => {
+    expect(first({ p99: 900 })).toMatch(/^Not worth it here: /)
+    expect(first({ p99: 1_100 })).toMatch(/^Harmful here: /)
+  })
+
+  it("does not praise a P99 that more failures have paid for", () => {
+    expect(first({ failures: 3 })).toMatch(/^Worth it only if /)
+  })
+
+  it("knows a bound where calls had no answer, and else nothing", () => {
+    const cut = { ...plain, p99: Number.POSITIVE_INFINITY, failures: 40 }
+    expect(verdict({ ...settings, timeoutMs: 1_000 }, { plain: cut, hedged })[0]).toBe(
+      "Worth it here: hedging took P99 from ≥ 1000.0 ms to 130.0 ms (at least −87.0 %), at 11.0 % more requests."
+    )
+    expect(verdict(settings, { plain: cut, hedged })[0]).toBe(
+      "Cannot be told: P99 falls on calls without an answer."
+    )
+    expect(first({}, { load: { ...settings.load, calls: 99 } })).toBe(
+      "Cannot be told: 99 calls are too few for a P99."
+    )
+    expect(verdict(settings, { plain: cut, hedged }).at(-1)).toBe(
+      "Calls without an answer: 40 plain, 0 hedged."
+    )
+  })
+
+  it("has doubts where calls were few or the machine was busy", () => {
+    expect(doubts(settings, { plain, hedged })).toEqual([])
+    expect(doubts({ ...settings, load: { ...settings.load, calls: 300 } }, { plain, hedged })).toEqual([
+      "P99 rests on the 3 slowest of 300 calls, so that chance decides it: send more, by --requests."
+    ])
+    const busy = { ...hedged, client: { ...calm, cpuShare: 0.95 } }
+    expect(doubts(settings, { plain, hedged: busy })).toEqual([
+      "Busy: the hedged client used 95 % of a processor. So the figures tell of this machine's lack of time as well as of hedging."
+    ])
+  })
+})
