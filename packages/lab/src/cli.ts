@@ -4,8 +4,10 @@ import { createRequire } from "node:module"
 import { Command, HelpDoc } from "@effect/cli"
 import { Console, Effect } from "effect"
 import * as Help from "./help.js"
+import * as Hol from "./hol/command.js"
 import { withConsole } from "./output.js"
 import * as Plan from "./plan/command.js"
+import * as Probe from "./probe/command.js"
 import * as Simulate from "./simulate/command.js"
 import * as Tail from "./tail/command.js"
 import * as Words from "./words.js"
@@ -16,7 +18,7 @@ const summary = "Measures what request hedging does to a tail, and plans it."
 
 const hedgeLab = Command.make("hedge-lab").pipe(
   Command.withDescription(HelpDoc.p(summary)),
-  Command.withSubcommands([Tail.command, Plan.command, Simulate.command])
+  Command.withSubcommands([Tail.command, Plan.command, Simulate.command, Hol.command, Probe.command])
 )
 
 interface Subcommand extends Help.Described {
@@ -38,6 +40,16 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     declared: Simulate.declared,
     usage: "[options]",
     help: (config) => Command.getHelp(Simulate.command, config)
+  },
+  hol: {
+    declared: Hol.declared,
+    usage: "[options]",
+    help: (config) => Command.getHelp(Hol.command, config)
+  },
+  probe: {
+    declared: Probe.declared,
+    usage: "[options] <url>",
+    help: (config) => Command.getHelp(Probe.command, config)
   }
 }
 

@@ -2,7 +2,7 @@ import { Data } from "effect"
 
 /** An option that makes no sense: which, what was typed, and what is allowed. */
 export class OptionError extends Data.TaggedError("OptionError")<{
-  /** With or without its dashes. */
+  /** With or without its dashes; an argument stands in angle brackets. */
   readonly option: string
   /** Undefined for an option without a value. */
   readonly value: string | undefined
@@ -11,6 +11,6 @@ export class OptionError extends Data.TaggedError("OptionError")<{
   override get message(): string {
     const value =
       this.value === undefined ? "" : ` ${/^\S+$/.test(this.value) ? this.value : JSON.stringify(this.value)}`
-    return `${this.option.startsWith("-") ? "" : "--"}${this.option}${value}: ${this.allowed}`
+    return `${/^[-<]/.test(this.option) ? "" : "--"}${this.option}${value}: ${this.allowed}`
   }
 }

@@ -108,6 +108,16 @@ export const parse = <A>(
     onSome: (text) => required(option, text, allowed, read)
   })
 
+export const oneOf = <A extends string>(
+  option: string,
+  typed: Option.Option<string>,
+  names: ReadonlyArray<A>,
+  otherwise: A
+): Parsed<A> =>
+  parse(option, typed, otherwise, `must be one of ${names.join(", ")}`, (text) =>
+    names.find((name) => name === text.toLowerCase())
+  )
+
 /** Every value of an option that may be given several times. */
 export const all = <A>(
   option: string,

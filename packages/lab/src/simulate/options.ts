@@ -7,6 +7,7 @@ import {
   fail,
   number,
   numbers,
+  oneOf,
   type Parsed,
   parse,
   refuse,
@@ -213,13 +214,3 @@ const hedging = (raw: Raw): Parsed<Hedging> =>
     const objective = yield* oneOf("objective", raw.objective, ["p90", "p95", "p99", "p99.9"] as const, "p99")
     return { _tag: "Adaptive" as const, extraLoad, objective: objectives[objective] }
   })
-
-const oneOf = <A extends string>(
-  option: string,
-  typed: Typed,
-  names: ReadonlyArray<A>,
-  otherwise: A
-): Parsed<A> =>
-  parse(option, typed, otherwise, `must be one of ${names.join(", ")}`, (text) =>
-    names.find((name) => name === text.toLowerCase())
-  )

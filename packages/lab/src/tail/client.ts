@@ -153,7 +153,7 @@ class Copies {
 }
 
 /** What a user would call the failure: the HTTP status, the system's error code, or the error's tag. */
-const nameFailure = (cause: Cause.Cause<unknown>): string => {
+export const nameFailure = (cause: Cause.Cause<unknown>): string => {
   const error = (Cause.squash(cause) ?? {}) as Partial<
     Record<"_tag" | "status" | "reason" | "cause", unknown>
   >

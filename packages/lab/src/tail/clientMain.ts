@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import * as ChildMain from "./childMain.js"
+import * as ChildMain from "../childMain.js"
 import * as Client from "./client.js"
 import type { ClientConfig, ClientReply, ClientRequest } from "./protocol.js"
 

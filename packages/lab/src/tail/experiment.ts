@@ -1,6 +1,6 @@
 /** The experiment: the same seeded load, plain and hedged, each by a fresh client process to a fresh server. */
 import { Effect } from "effect"
-import * as Child from "./child.js"
+import * as Child from "../child.js"
 import type {
   ClientConfig,
   ClientReply,
@@ -80,7 +80,7 @@ export const measure = (
 const startServer = ({ keepsWorking, latency, seed }: OwnTarget, round: number) =>
   Effect.gen(function* () {
     const config: ServerConfig = { latency, seed: seed + round, keepsWorking }
-    const child = yield* Child.start<ServerRequest, ServerReply>("serverMain", config)
+    const child = yield* Child.start<ServerRequest, ServerReply>("tail/serverMain", config)
     const { port } = yield* child.receive("Listening")
     return {
       url: `http://127.0.0.1:${port}/`,
@@ -94,7 +94,7 @@ const startServer = ({ keepsWorking, latency, seed }: OwnTarget, round: number) 
 
 const startClient = (config: ClientConfig) =>
   Effect.gen(function* () {
-    const child = yield* Child.start<ClientRequest, ClientReply>("clientMain", config)
+    const child = yield* Child.start<ClientRequest, ClientReply>("tail/clientMain", config)
     yield* child.receive("Ready")
     return {
       run: (load: Load, onEnded: (ended: number) => void = () => {}) =>

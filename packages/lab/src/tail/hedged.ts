@@ -22,10 +22,17 @@ const layer = ({ delayMs, extraLoad, maxAttempts }: Hedging, timeoutMs: number |
   })
 }
 
-/** A client hedged by the policy, which lives as long as the scope, and a listener that counts until it is told to forget. */
+/** A client hedged as `tail` asks for. */
 export const make = (
   client: HttpClient.HttpClient,
-  options: { readonly hedging: Hedging; readonly timeoutMs: number | null }
+  { hedging, timeoutMs }: { readonly hedging: Hedging; readonly timeoutMs: number | null }
+) => hedge(client, layer(hedging, timeoutMs))
+
+/** A client hedged by the policy, which lives as long as the scope, and a listener that counts until it is told to forget. */
+export const hedge = (
+  client: HttpClient.HttpClient,
+  policyLayer: Layer.Layer<HedgePolicy.DefaultPolicy>,
+  options: HttpHedge.Options = {}
 ) =>
   Effect.gen(function* () {
     let counts = start()
@@ -42,12 +49,9 @@ export const make = (
         }
       }
     }
-    const policy = Context.get(
-      yield* Layer.build(layer(options.hedging, options.timeoutMs)),
-      HedgePolicy.DefaultPolicy
-    )
+    const policy = Context.get(yield* Layer.build(policyLayer), HedgePolicy.DefaultPolicy)
     return {
-      client: client.pipe(HttpHedge.withHedge({ policy })),
+      client: client.pipe(HttpHedge.withHedge({ ...options, policy })),
       layer: HedgeEvent.layer(listener),
       forget: () => {
         counts = start()

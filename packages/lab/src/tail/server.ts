@@ -5,8 +5,8 @@
  */
 
 import * as Http from "node:http"
-import type { AddressInfo } from "node:net"
 import { Effect, type Scope } from "effect"
+import { listen } from "../listen.js"
 import { now } from "./clock.js"
 import { sampler } from "./latency.js"
 import { copyHeader, type ServerConfig, type ServerReport } from "./protocol.js"
@@ -32,18 +32,9 @@ export const make = (config: ServerConfig): Effect.Effect<LongTailServer, never,
     // idle connections live as long as their client wants
     server.keepAliveTimeout = 0
     server.requestTimeout = 0
-    yield* Effect.acquireRelease(
-      Effect.async<void>((resume) => {
-        server.listen({ host: "127.0.0.1", port: 0, backlog: 4_096 }, () => resume(Effect.void))
-      }),
-      () =>
-        Effect.sync(() => {
-          server.close()
-          server.closeAllConnections()
-        })
-    )
+    const port = yield* listen(server, () => server.closeAllConnections())
     return {
-      port: (server.address() as AddressInfo).port,
+      port,
       reset: () => {
         tally = new Tally(config.latency, config.seed)
         strain()

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import * as ChildMain from "./childMain.js"
+import * as ChildMain from "../childMain.js"
 import type { ServerConfig, ServerReply, ServerRequest } from "./protocol.js"
 import * as Server from "./server.js"
 

@@ -94,7 +94,11 @@ interface Strained {
   readonly server: Strain | null
 }
 
-const ofProcess = (name: string, { cpuShare, longestMs, stuckShare }: Strain): ReadonlyArray<string> => [
+/** What of a process was too busy, in words. */
+export const ofProcess = (
+  name: string,
+  { cpuShare, longestMs, stuckShare }: Strain
+): ReadonlyArray<string> => [
   ...(stuckShare < tooMuch.stuckShare
     ? []
     : [

@@ -1,4 +1,4 @@
-/** A process that the experiment starts, seen from the experiment. */
+/** A process that an experiment starts, seen from the experiment. */
 
 import { fork } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Data, Effect, Exit, Mailbox, type Scope } from "effect"
 
-/** A process of the experiment could not be started, or ended before it should. */
+/** A process of an experiment could not be started, or ended before it should. */
 export class ChildError extends Data.TaggedError("ChildError")<{
   readonly entry: string
   readonly problem: string
@@ -25,9 +25,9 @@ export interface Child<Request, Reply extends { readonly _tag: string }> {
   readonly send: (request: Request) => Effect.Effect<void>
 }
 
-/** Starts a module of this folder as a process, which is killed when the scope closes. */
+/** Starts a module of a command as a process, which is killed when the scope closes. */
 export const start = <Request, Reply extends { readonly _tag: string }>(
-  entry: "serverMain" | "clientMain",
+  entry: `${string}/${string}Main`,
   config: unknown
 ): Effect.Effect<Child<Request, Reply>, ChildError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -71,9 +71,9 @@ export const start = <Request, Reply extends { readonly _tag: string }>(
     }
   })
 
-/** The JavaScript of a module beside this one: the last build's when this one runs as TypeScript, as in tests. */
+/** The JavaScript of a module in a folder beside this one: the last build's when this one runs as TypeScript, as in tests. */
 const compiled = (entry: string): string => {
   const here = fileURLToPath(import.meta.url)
-  const folder = here.endsWith(".ts") ? resolve(dirname(here), "../../dist/tail") : dirname(here)
+  const folder = here.endsWith(".ts") ? resolve(dirname(here), "../dist") : dirname(here)
   return join(folder, `${entry}.js`)
 }

@@ -1,4 +1,4 @@
-/** The inside of a process that the experiment starts. */
+/** The inside of a process that an experiment starts. */
 import { Effect, type Scope } from "effect"
 
 /**
