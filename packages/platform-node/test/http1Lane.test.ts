@@ -7,44 +7,44 @@ import { lanes, turn } from "./support/clients.js"
 
 const body = Buffer.alloc(100_000, "a")
 
-interface ClosingServer {
+interface RawServer {
   readonly url: string
-  /** Ends when it has ended its connection. */
-  readonly ended: Effect.Effect<void>
+  /** Its first connection, when the answer has been written. */
+  readonly socket: Effect.Effect<Socket>
   readonly stop: Effect.Effect<void>
 }
 
-/** A server that answers its first connection with these bytes, and then ends it. */
-const answering = (head: string, end: (socket: Socket) => void) =>
+/** A server that answers its first connection with these bytes, and leaves it open. */
+const answering = (head: string) =>
   Effect.acquireRelease(
-    Effect.async<ClosingServer>((resume) => {
-      const ended = Deferred.unsafeMake<void>(FiberId.none)
+    Effect.async<RawServer>((resume) => {
+      const answered = Deferred.unsafeMake<Socket>(FiberId.none)
       const server = createServer((socket) => {
-        const onEnded = () => Deferred.unsafeDone(ended, Effect.void)
-        socket
-          .on("error", () => {})
-          .on("finish", onEnded)
-          .on("close", onEnded)
+        socket.on("error", () => {})
         socket.once("data", () => {
           socket.write(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n`)
-          socket.write(body, () => end(socket))
+          socket.write(body, () => Deferred.unsafeDone(answered, Effect.succeed(socket)))
         })
       })
       server.listen(0, "127.0.0.1", () => {
         const { port } = server.address() as { readonly port: number }
         const stop = Effect.sync(() => void server.close())
-        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, ended: Deferred.await(ended), stop }))
+        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, socket: Deferred.await(answered), stop }))
       })
     }),
     ({ stop }) => stop
   )
 
-/** Reads a body when all has happened that the server does. */
-const readLate = ({ ended, url }: ClosingServer) =>
+const turns = Effect.repeatN(turn, 20)
+
+/** Reads a body when the server has ended the connection and the client has had time to hear of it. */
+const readLate = (server: RawServer, end: (socket: Socket) => void) =>
   Effect.gen(function* () {
-    const response = yield* (yield* HttpClient.HttpClient).get(url)
-    yield* ended
-    yield* Effect.repeatN(turn, 20)
+    const response = yield* (yield* HttpClient.HttpClient).get(server.url)
+    const socket = yield* server.socket
+    yield* turns
+    end(socket)
+    yield* turns
     const chunks = yield* Stream.runCollect(response.stream)
     return Buffer.concat([...chunks]).length
   })
@@ -57,8 +57,8 @@ it.scopedLive.each([
   ["no known length", "connection: close"]
 ] as const)("A body of %s that is read after the server has closed the connection is whole", ([_, head]) =>
   Effect.gen(function* () {
-    const server = yield* answering(head, fin)
-    expect(yield* readLate(server)).toBe(body.length)
+    const server = yield* answering(head)
+    expect(yield* readLate(server, fin)).toBe(body.length)
   }).pipe(Effect.provide(lanes()))
 )
 
@@ -68,8 +68,8 @@ it.scopedLive.each([
   ["reset, and would have ended the body", "connection: close", rst]
 ] as const)("A body that nobody reads while its connection is %s is an error", ([_, head, end]) =>
   Effect.gen(function* () {
-    const server = yield* answering(head, end)
-    expect(yield* Effect.flip(readLate(server))).toMatchObject({
+    const server = yield* answering(head)
+    expect(yield* Effect.flip(readLate(server, end))).toMatchObject({
       _tag: "ResponseError",
       reason: "Decode"
     })
