@@ -237,7 +237,8 @@ const disturb = ({ amount, disturbance }: Extract<Command, { _tag: "Disturb" }>)
       if (protocol !== "h2") for (const socket of ends.values()) socket.destroy()
       return
     case "limitStreams":
-      for (const session of sessions) session.settings({ maxConcurrentStreams: amount })
+      for (const session of sessions)
+        if (!session.destroyed) session.settings({ maxConcurrentStreams: amount })
   }
 }
 
