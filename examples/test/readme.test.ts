@@ -23,13 +23,13 @@ const modules = ["packages/hedge/src/", "packages/platform/src/"].flatMap((folde
 )
 
 const readmes = ["README.md", "packages/hedge/README.md", "packages/platform/README.md"]
-const guides = readdirSync(new URL("packages/docs/guides/", root)).map(
-  (name) => `packages/docs/guides/${name}`
-)
-const pages = [...readmes, ...guides]
+const site = readdirSync(new URL("packages/docs/", root), { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".md") && !/^(dist|node_modules)\b/.test(path))
+  .map((path) => `packages/docs/${path}`)
+const pages = [...readmes, ...site]
 /** What can be pasted into `node`, and so must be JavaScript. */
 const pasted = readmes.flatMap((path) => inMarkdown(path, read(path)))
-const programs = [...pasted, ...guides.flatMap((path) => inMarkdown(path, read(path)))]
+const programs = [...pasted, ...site.flatMap((path) => inMarkdown(path, read(path)))]
 const quoted = pages.flatMap((path) => quotedIn(path, read(path)))
 const comments = modules.flatMap((path) => inComments(path, read(path)))
 
