@@ -1,5 +1,5 @@
 /** The site: the front page is the README at the root, the pages are those of this folder, the reference is made of the sources. */
-import { Converter, OptionDefaults, ReflectionKind } from "typedoc"
+import { Converter, OptionDefaults, PageEvent, ReflectionKind } from "typedoc"
 
 /** Where each entry point of a published package is, by the name under which it is imported. */
 const entryPoints = {
@@ -20,12 +20,22 @@ const nameByImport = (app) => {
   })
 }
 
+/** Opened without a server, a link to a folder shows a list of files; and the README brings its own title. */
+const openWithoutServer = (app) => {
+  app.renderer.on(PageEvent.END, (page) => {
+    page.contents = page.contents?.replace(/ href="((?:\.\.\/)+)(?=["#])/g, ' href="$1index.html')
+    if (page.url === "index.html") {
+      page.contents = page.contents?.replace(/<div class="tsd-page-title">.*?<\/div>/s, "")
+    }
+  })
+}
+
 export default {
   name: "effect-hedge",
   entryPoints: Object.values(entryPoints),
   tsconfig: "tsconfig.api.json",
   out: "dist",
-  plugin: [nameByImport],
+  plugin: [nameByImport, openWithoutServer],
   readme: "../../README.md",
   projectDocuments: ["tour.md", "concepts.md", "comparison.md", "guides/*.md"],
   groupOrder: ["Start", "Guides", "Modules", "*"],

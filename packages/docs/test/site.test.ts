@@ -10,7 +10,9 @@ import { inflateSync } from "node:zlib"
 import { afterAll, beforeAll, expect, it } from "vitest"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
-const typedoc = fileURLToPath(new URL("../bin/typedoc", pathToFileURL(createRequire(root).resolve("typedoc"))))
+const typedoc = fileURLToPath(
+  new URL("../bin/typedoc", pathToFileURL(createRequire(root).resolve("typedoc")))
+)
 const out = mkdtempSync(join(tmpdir(), "site-"))
 
 const textOf = (path: string) => readFileSync(join(out, path), "utf8")
@@ -72,6 +74,16 @@ it("every entry point of the packages is in the reference, by the name under whi
       "@effect-hedge/platform-node"
     ])
   )
+})
+
+it("every public module in the reference has an example", () => {
+  const isModule = ({ path = "" }: Entry) => /^modules\/[\w-]+\.\w+\.html$/.test(path)
+  const modules = flat(navigation()).filter(isModule)
+  expect(modules.map(({ text }) => text)).toEqual(expect.arrayContaining(["Hedge", "HttpHedge"]))
+  const bare = modules.filter(
+    ({ path = "" }) => !/<h\d[^>]*>.{0,400}?Example/s.test(textOf(path).split("tsd-index-group")[0] ?? "")
+  )
+  expect(bare.map(({ text }) => text)).toEqual([])
 })
 
 it("no link within the site is dead, its anchor included", () => {
