@@ -21,9 +21,8 @@ let files: ReadonlyArray<string> = []
 let log = ""
 
 beforeAll(async () => {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [typedoc, "--out", out], {
-    cwd: root
-  })
+  const built = promisify(execFile)(process.execPath, [typedoc, "--out", out], { cwd: root })
+  const { stdout, stderr } = await built.catch((failure: Awaited<typeof built>) => failure)
   log = stdout + stderr
   files = readdirSync(out, { recursive: true, encoding: "utf8" })
 }, 300_000)
@@ -45,43 +44,40 @@ const navigation = (): ReadonlyArray<Entry> => {
 const flat = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.flatMap((entry) => [entry, ...flat(entry.children ?? [])])
 
-/** Pages of this folder: all but the list of them. */
-const pages = () =>
-  readdirSync(root, { recursive: true, encoding: "utf8" }).filter(
-    (path) => /^(guides\/)?[\w-]+\.md$/.test(path) && path !== "README.md"
-  )
+/** The titles of the pages of this folder: of all but the list of them. */
+const titles = () =>
+  readdirSync(root, { recursive: true, encoding: "utf8" })
+    .filter((path) => /^(guides\/)?[\w-]+\.md$/.test(path) && path !== "README.md")
+    .map((path) => /^# (.*)$/m.exec(readFileSync(join(root, path), "utf8"))?.[1]?.replaceAll("`", ""))
 
 it("builds without a warning", () => {
   expect(log).not.toMatch(/warning|error/i)
 })
 
 it("every page has a place in the navigation, under the title that it begins with", () => {
-  const titles = pages().map((path) => /^# (.*)$/m.exec(readFileSync(join(root, path), "utf8"))?.[1])
   const entries = flat(navigation()).filter(({ path }) => path?.startsWith("documents/"))
+  expect(entries.map(({ text }) => text).sort()).toEqual(titles().sort())
   expect(entries.map(({ path }) => path).sort()).toEqual(
     files.filter((path) => path.startsWith("documents/")).sort()
   )
-  expect(entries).toHaveLength(titles.length)
 })
 
 it("every entry point of the packages is in the reference, by the name under which it is imported", () => {
   const names = flat(navigation()).map(({ text }) => text)
   expect(names).toEqual(
-    expect.arrayContaining([
-      "effect-hedge",
-      "effect-hedge/testing",
-      "@effect-hedge/platform",
-      "@effect-hedge/platform-node"
-    ])
+    expect.arrayContaining(["effect-hedge", "effect-hedge/testing", "@effect-hedge/platform"])
   )
 })
 
 it("every public module in the reference has an example", () => {
-  const isModule = ({ path = "" }: Entry) => /^modules\/[\w-]+\.\w+\.html$/.test(path)
-  const modules = flat(navigation()).filter(isModule)
-  expect(modules.map(({ text }) => text)).toEqual(expect.arrayContaining(["Hedge", "HttpHedge"]))
+  const modules = flat(navigation()).filter(
+    ({ path = "", text }) => /^modules\/[\w-]+\.\w+\.html$/.test(path) || text === "effect-hedge/testing"
+  )
+  expect(modules.map(({ text }) => text)).toEqual(
+    expect.arrayContaining(["Hedge", "HttpHedge", "effect-hedge/testing"])
+  )
   const bare = modules.filter(
-    ({ path = "" }) => !/<h\d[^>]*>.{0,400}?Example/s.test(textOf(path).split("tsd-index-group")[0] ?? "")
+    ({ path = "" }) => !textOf(path).split("tsd-index-group")[0]!.includes(">Example<")
   )
   expect(bare.map(({ text }) => text)).toEqual([])
 })
