@@ -16,10 +16,11 @@ import { inComments, inMarkdown, quotedIn, type Snippet } from "./support/snippe
 const root = new URL("../../", import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), "utf8")
 
-const modules = ["packages/hedge/src/", "packages/platform/src/"].flatMap((folder) =>
-  readdirSync(new URL(folder, root))
-    .filter((name) => name.endsWith(".ts"))
-    .map((name) => folder + name)
+const modules = ["packages/hedge/src/", "packages/platform/src/", "packages/platform-node/src/"].flatMap(
+  (folder) =>
+    readdirSync(new URL(folder, root))
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => folder + name)
 )
 
 const readmes = [

@@ -5,7 +5,8 @@ import { Converter, OptionDefaults, PageEvent, ReflectionKind } from "typedoc"
 const entryPoints = {
   "effect-hedge": "../hedge/src/index.ts",
   "effect-hedge/testing": "../hedge/src/HedgeTest.ts",
-  "@effect-hedge/platform": "../platform/src/index.ts"
+  "@effect-hedge/platform": "../platform/src/index.ts",
+  "@effect-hedge/platform-node": "../platform-node/src/index.ts"
 }
 
 /** TypeDoc names a module by its path. */

@@ -51,6 +51,7 @@ const titles = () =>
     .map((path) => /^# (.*)$/m.exec(readFileSync(join(root, path), "utf8"))?.[1]?.replaceAll("`", ""))
 
 it("builds without a warning", () => {
+  expect(log).toContain("html generated")
   expect(log).not.toMatch(/warning|error/i)
 })
 
@@ -65,7 +66,12 @@ it("every page has a place in the navigation, under the title that it begins wit
 it("every entry point of the packages is in the reference, by the name under which it is imported", () => {
   const names = flat(navigation()).map(({ text }) => text)
   expect(names).toEqual(
-    expect.arrayContaining(["effect-hedge", "effect-hedge/testing", "@effect-hedge/platform"])
+    expect.arrayContaining([
+      "effect-hedge",
+      "effect-hedge/testing",
+      "@effect-hedge/platform",
+      "@effect-hedge/platform-node"
+    ])
   )
 })
 
@@ -74,7 +80,7 @@ it("every public module in the reference has an example", () => {
     ({ path = "", text }) => /^modules\/[\w-]+\.\w+\.html$/.test(path) || text === "effect-hedge/testing"
   )
   expect(modules.map(({ text }) => text)).toEqual(
-    expect.arrayContaining(["Hedge", "HttpHedge", "effect-hedge/testing"])
+    expect.arrayContaining(["Hedge", "HttpHedge", "NodeHedgeClient", "effect-hedge/testing"])
   )
   const bare = modules.filter(
     ({ path = "" }) => !textOf(path).split("tsd-index-group")[0]!.includes(">Example<")
@@ -85,6 +91,7 @@ it("every public module in the reference has an example", () => {
 it("no link within the site is dead, its anchor included", () => {
   const known = new Set(files)
   const html = files.filter((path) => path.endsWith(".html"))
+  expect(html).toContain("index.html")
   const idsOf = new Map(
     html.map((path) => [path, new Set([...textOf(path).matchAll(/ id="([^"]+)"/g)].map((match) => match[1]))])
   )
