@@ -12,6 +12,8 @@
  *     onSome: (attempt) => (attempt.index === 0 ? "the primary" : `hedge ${attempt.index}`)
  *   })
  * )
+ *
+ * @module
  */
 import type { Context, Duration, Effect, Option } from "effect"
 import type { HedgeTargets } from "./HedgePolicy.js"
