@@ -74,6 +74,7 @@ const send = (
     hedge?.index,
     call,
     group.reporter === undefined ? undefined : hedge?.callId,
+    hedge,
     () => onHead()
   )
   const head = Effect.async<void>((resume) => {

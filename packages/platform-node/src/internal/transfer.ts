@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { performance } from "node:perf_hooks"
 import { Readable } from "node:stream"
+import type { HedgeAttempt } from "effect-hedge"
 import type { RequestEnded } from "../LaneEvent.js"
 import type { CallLanes } from "./callLanes.js"
 import type { LaneGroup } from "./group.js"
@@ -65,6 +66,8 @@ export class Transfer implements Exchange {
     readonly call: CallLanes | undefined,
     /** The id of its call, if there is somebody to be told of it. */
     readonly callId: string | undefined,
+    /** The attempt, until it is sent. */
+    private unsent: HedgeAttempt.HedgeAttempt | undefined,
     /** Told once: the head of the answer has come, or it has failed before. */
     private onHead: (() => void) | undefined
   ) {}
@@ -134,7 +137,8 @@ export class Transfer implements Exchange {
 
   onSent(): void {
     this.sentAt = performance.now()
-    if (this.sentAt - this.startedAt > shortWait) this.hedge?.sent()
+    if (this.sentAt - this.startedAt > shortWait) this.unsent?.sent()
+    this.unsent = undefined
   }
 
   onHeaders(status: number, headers: IncomingHttpHeaders): void {
