@@ -197,6 +197,30 @@ describe("A connection that fails", () => {
     }).pipe(Effect.provide(lanes()))
   )
 
+  it.scopedLive("fails none who came when it was being opened already: the next is tried for them", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(() => {})
+      const { url } = server
+      yield* server.stop
+      const failed: Array<LaneEvent.ConnectFailed> = []
+      const listener: LaneEvent.Listener = {
+        onEvent: (event) => {
+          if (event._tag === "ConnectFailed") failed.push(event)
+        }
+      }
+      const failuresBefore = Effect.gen(function* () {
+        const first = yield* Effect.fork(text(url))
+        yield* Effect.yieldNow()
+        yield* Fiber.interrupt(first)
+        const { report } = yield* NodeHedgeClient.NodeHedgeClient
+        expect(yield* report).toMatchObject([{ connecting: 1, waiting: 0 }])
+        yield* Effect.flip(text(url))
+        return failed.length
+      })
+      expect(yield* Effect.provide(failuresBefore, lanes({ listeners: [listener] }))).toBe(2)
+    })
+  )
+
   it.scopedLive("because its certificate is unknown fails with a transport error", () =>
     Effect.gen(function* () {
       const server = yield* serve((_, response) => response.end("answer"), "HTTP/1.1 over TLS")

@@ -7,9 +7,11 @@ import {
   UrlParams
 } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Option, Stream } from "effect"
+import { HttpHedge } from "@effect-hedge/platform"
+import { Effect, Fiber, Option, Stream } from "effect"
+import { HedgePolicy, HedgeSchedule } from "effect-hedge"
 import { serve } from "../../platform/test/support/server.js"
-import { idle, protocols } from "./support/clients.js"
+import { idle, protocols, until } from "./support/clients.js"
 
 const large = Buffer.from(Array.from({ length: 300_000 }, (_, i) => i % 251))
 
@@ -127,6 +129,24 @@ describe.each(protocols)("A response over $protocol", ({ layer, protocol }) => {
       }, protocol)
       const response = yield* get(server.url)
       expect(yield* Effect.flip(response.text)).toMatchObject({ _tag: "ResponseError", reason: "Decode" })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.scopedLive("that nobody reads and nobody holds frees its lane, also if it was hedged", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => {
+        response.writeHead(200).write(Buffer.alloc(1_000_000))
+      }, protocol)
+      const client = (yield* HttpClient.HttpClient).pipe(
+        HttpHedge.withHedge({ policy: HedgePolicy.make({ schedule: HedgeSchedule.fixed(1000) }) })
+      )
+      yield* Effect.forEach([1, 2, 3], () =>
+        Effect.fork(client.get(server.url)).pipe(Effect.flatMap(Fiber.await), Effect.asVoid)
+      )
+      yield* until((upstreams) => {
+        globalThis.gc!()
+        return upstreams.every(({ lanes }) => lanes.every(({ inFlight }) => inFlight === 0))
+      })
     }).pipe(Effect.provide(layer))
   )
 })

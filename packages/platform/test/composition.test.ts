@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http"
 import {
   Cookies,
   HttpApi,
@@ -6,15 +5,15 @@ import {
   HttpApiEndpoint,
   HttpApiGroup,
   HttpClient,
-  HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
-import { Effect, Exit, Layer, Ref, Schema, Scope, Tracer } from "effect"
+import { Effect, Layer, Ref, Schema, Tracer } from "effect"
 import { HedgePolicy, HedgeTracing } from "effect-hedge"
+import { scopes } from "./suite/scopes.js"
 import { transports, undiciHttp1 } from "./support/clients.js"
-import { afterFailure, attemptHeader, both } from "./support/policies.js"
+import { afterFailure, attemptHeader } from "./support/policies.js"
 import { serve } from "./support/server.js"
 
 const headers = { attempt: attemptHeader }
@@ -217,69 +216,4 @@ describe("C49: tracing", () => {
   )
 })
 
-describe.each(transports)("HttpClient.withScope over $name", ({ layer, protocol }) => {
-  const endless = serve((_request, response) => response.writeHead(200).write("half"), protocol)
-
-  it.scopedLive.each([
-    ["above the hedge", (client: HttpClient.HttpClient) => client.pipe(withHedge, HttpClient.withScope)],
-    ["below it", (client: HttpClient.HttpClient) => client.pipe(HttpClient.withScope, withHedge)]
-  ] as const)("%s: the answer ends with the scope and not before", ([_, make]) =>
-    Effect.gen(function* () {
-      const server = yield* endless
-      const client = make(yield* HttpClient.HttpClient)
-      const scope = yield* Scope.make()
-      const response = yield* client.get(server.url).pipe(Scope.extend(scope))
-      expect(response.status).toBe(200)
-      expect(server.cancelled).toBe(0)
-      yield* Scope.close(scope, Exit.void)
-      yield* server.until(({ cancelled }) => cancelled === 1)
-    }).pipe(Effect.provide(layer))
-  )
-
-  it.scopedLive(
-    "above the hedge: a loser takes nothing from the winner, nor from a later call of the request",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve((request, response) => {
-          if (request.headers[attemptHeader] === undefined) response.writeHead(503).write("half")
-          else response.end("hedge".repeat(100_000))
-        }, protocol)
-        const client = withHedge(yield* HttpClient.HttpClient)
-        const request = HttpClientRequest.get(server.url)
-        const response = yield* HttpClient.withScope(client).execute(request)
-        yield* server.until(({ cancelled }) => cancelled === 1)
-        expect(yield* response.text).toBe("hedge".repeat(100_000))
-        yield* Effect.scoped(HttpClient.withScope(client).execute(request))
-        const later = yield* client.execute(request)
-        expect(yield* later.text).toBe("hedge".repeat(100_000))
-      }).pipe(Effect.provide(layer))
-  )
-
-  it.scopedLive("below the hedge: a loser without headers ends at once, not with the scope", () =>
-    Effect.gen(function* () {
-      const arrived: { primary?: ServerResponse; hedge?: ServerResponse } = {}
-      const server = yield* serve((request, response) => {
-        arrived[request.headers[attemptHeader] === undefined ? "primary" : "hedge"] = response
-        if (arrived.primary !== undefined) arrived.hedge?.end("hedge")
-      }, protocol)
-      const client = (yield* HttpClient.HttpClient).pipe(
-        HttpClient.withScope,
-        HttpHedge.withHedge({ policy: both, headers })
-      )
-      expect(yield* Effect.flatMap(client.get(server.url), text)).toBe("hedge")
-      yield* server.until(({ cancelled }) => cancelled === 1)
-    }).pipe(Effect.provide(layer))
-  )
-
-  it.scopedLive("below the hedge: a loser with headers ends at once, not with the scope", () =>
-    Effect.gen(function* () {
-      const server = yield* serve((request, response) => {
-        if (request.headers[attemptHeader] === undefined) response.writeHead(503).write("half")
-        else response.end("hedge")
-      }, protocol)
-      const client = (yield* HttpClient.HttpClient).pipe(HttpClient.withScope, withHedge)
-      expect(yield* Effect.flatMap(client.get(server.url), text)).toBe("hedge")
-      yield* server.until(({ cancelled }) => cancelled === 1)
-    }).pipe(Effect.provide(layer))
-  )
-})
+transports.forEach(scopes)

@@ -1,28 +1,14 @@
 import { Readable } from "node:stream"
 import { HttpBody, HttpClientRequest } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
-import type { HttpHedge } from "@effect-hedge/platform"
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import { Hedge, HedgeEvent } from "effect-hedge"
-import { fetchHttp1, type Transport, transports, undiciHttp1 } from "./support/clients.js"
+import { attemptsOver, bodies, consent, once, post } from "./suite/bodies.js"
+import { fetchHttp1, transports, undiciHttp1 } from "./support/clients.js"
 import { afterFailure, hedged } from "./support/policies.js"
-import { type Received, serve } from "./support/server.js"
+import { serve } from "./support/server.js"
 
-/** Sends a request to a server that fails every attempt; what the server got. */
-const attemptsOf = (
-  request: (url: string) => HttpClientRequest.HttpClientRequest,
-  options: HttpHedge.Options = {},
-  transport: Transport = undiciHttp1
-): Effect.Effect<ReadonlyArray<Received>> =>
-  Effect.gen(function* () {
-    const server = yield* serve((_request, response) => response.writeHead(503).end())
-    const client = yield* hedged(afterFailure, options)
-    const response = yield* client.execute(request(server.url))
-    yield* response.text
-    expect(response.status).toBe(503)
-    return server.received
-  }).pipe(Effect.scoped, Effect.orDie, Effect.provide(transport.layer))
-
+const attemptsOf = attemptsOver(undiciHttp1)
 const withBody = HttpClientRequest.bodyText("order")
 const writes = [
   ["POST", HttpClientRequest.post],
@@ -121,54 +107,13 @@ describe("C43: which requests are sent more than once", () => {
   )
 })
 
-const consent: HttpHedge.Options = { eligible: () => true }
-const post = (body: HttpBody.HttpBody) => (url: string) =>
-  HttpClientRequest.setBody(HttpClientRequest.post(url), body)
-const bytes = (text: string) => new TextEncoder().encode(text)
-const once = () => HttpBody.stream(Stream.fromIterable([bytes("whole "), bytes("body")].values()))
-
-describe.each(transports.filter(({ protocol }) => protocol === "HTTP/1.1"))(
-  "C44: bodies over $name",
-  (transport) => {
-    it.live.each([
-      ["bytes", HttpBody.uint8Array(bytes("whole body"))],
-      ["text", HttpBody.text("whole body")],
-      ["JSON", HttpBody.unsafeJson("whole body")],
-      ["raw text", HttpBody.raw("whole body")],
-      ["raw bytes", HttpBody.raw(bytes("whole body"))]
-    ] as const)("%s are sent whole by each attempt", ([_, body]) =>
-      Effect.gen(function* () {
-        const received = yield* attemptsOf(post(body), consent, transport)
-        expect(received).toHaveLength(2)
-        for (const { body } of received) expect(body).toContain("whole body")
-      })
-    )
-
-    it.live("a stream is sent once", () =>
-      Effect.gen(function* () {
-        const received = yield* attemptsOf(post(once()), consent, transport)
-        expect(received.map(({ body }) => body)).toEqual(["whole body"])
-      })
-    )
-
-    it.live("a stream is sent whole each time by a replay function", () =>
-      Effect.gen(function* () {
-        const received = yield* attemptsOf(
-          post(once()),
-          { ...consent, replay: HttpClientRequest.setBody(once()) },
-          transport
-        )
-        expect(received.map(({ body }) => body)).toEqual(["whole body", "whole body"])
-      })
-    )
-  }
-)
+transports.filter(({ protocol }) => protocol === "HTTP/1.1").forEach(bodies)
 
 it.live("C44: a form is sent whole by each attempt", () =>
   Effect.gen(function* () {
     const form = new FormData()
     form.set("field", "whole body")
-    const received = yield* attemptsOf(post(HttpBody.formData(form)), consent, fetchHttp1)
+    const received = yield* attemptsOver(fetchHttp1)(post(HttpBody.formData(form)), consent)
     expect(received).toHaveLength(2)
     for (const { body } of received) expect(body).toContain("whole body")
   })

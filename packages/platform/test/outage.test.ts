@@ -1,75 +1,8 @@
-import { HttpClient } from "@effect/platform"
-import { expect, it, vi } from "@effect/vitest"
-import { HttpHedge } from "@effect-hedge/platform"
-import { Effect } from "effect"
-import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { vi } from "@effect/vitest"
+import { outage } from "./suite/outage.js"
 import { undiciHttp1 } from "./support/clients.js"
-import { serve } from "./support/server.js"
 
 // a thousand calls, on a machine that may be busy
 vi.setConfig({ testTimeout: 120_000 })
 
-const extraLoad = 0.2
-const burst = 10
-
-/** Runs calls, 100 at a time: the answers, and the reasons of those that failed. */
-const run = (client: HttpClient.HttpClient.With<{ readonly reason: string }>, url: string, calls: number) =>
-  Effect.forEach(
-    Array.from({ length: calls }),
-    () =>
-      Effect.match(
-        Effect.flatMap(client.get(url), (response) => response.text),
-        { onSuccess: (text) => text, onFailure: ({ reason }) => reason }
-      ),
-    { concurrency: 100 }
-  )
-
-it.scopedLive(
-  "C50: a server that goes silent, goes down and comes back: extra load within the budget, and every call ends",
-  () =>
-    Effect.gen(function* () {
-      let attempts = 0
-      let silent = false
-      const server = yield* serve((_request, response) => {
-        if (!silent) response.end("answer")
-      })
-      const counted = HttpClient.transformResponse(yield* HttpClient.HttpClient, (sent) =>
-        Effect.suspend(() => {
-          attempts++
-          return sent
-        })
-      )
-      const options = {
-        schedule: HedgeSchedule.fixed(10),
-        maxAttempts: 3,
-        throttle: HedgeThrottle.all(
-          HedgeThrottle.loadBudget({ extraLoad, burst }),
-          HedgeThrottle.tokenBucket({ maxTokens: 100, tokenRatio: 0.1 })
-        )
-      }
-      const client = counted.pipe(HttpHedge.withHedge({ policy: HedgePolicy.make(options) }))
-      const impatient = counted.pipe(
-        HttpHedge.withHedge({ policy: HedgePolicy.make({ ...options, deadline: 500 }) })
-      )
-      const { port } = server
-
-      const before = yield* run(client, server.url, 400)
-      expect(new Set(before)).toEqual(new Set(["answer"]))
-
-      silent = true
-      const during = yield* run(impatient, server.url, 100)
-      expect(new Set(during)).toEqual(new Set(["DeadlineExceeded"]))
-
-      yield* server.stop
-      const without = yield* run(client, `http://127.0.0.1:${port}`, 100)
-      expect(new Set(without)).toEqual(new Set(["Transport"]))
-
-      silent = false
-      yield* server.listen(port)
-      const after = yield* run(client, server.url, 400)
-      expect(new Set(after)).toEqual(new Set(["answer"]))
-
-      expect(attempts).toBeGreaterThan(1000)
-      expect(attempts).toBeLessThanOrEqual(1000 * (1 + extraLoad) + burst)
-    }).pipe(Effect.provide(undiciHttp1.layer))
-)
+outage(undiciHttp1)

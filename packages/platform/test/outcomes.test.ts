@@ -5,10 +5,11 @@ import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { Cause, Effect, type Exit, Fiber, Logger, TestClock } from "effect"
 import { HedgeOutcome } from "effect-hedge"
+import { allFail, goAwayInFlight, transportErrors } from "./suite/outcomes.js"
 import { transports, undiciHttp1, undiciHttp2 } from "./support/clients.js"
 import { afterFailure, afterFailureWith, attemptHeader, both, hedged } from "./support/policies.js"
 import { Recorder } from "./support/recorder.js"
-import { goAway, type Handler, reset, serve } from "./support/server.js"
+import { type Handler, serve } from "./support/server.js"
 
 const statuses =
   (primary: number, headers: OutgoingHttpHeaders = {}): Handler =>
@@ -81,77 +82,9 @@ describe("C45: pushback", () => {
   )
 })
 
-describe.each(transports)("C45: all attempts fail, over $name", ({ layer, protocol }) => {
-  it.scopedLive.each([
-    ["one after the other", afterFailure],
-    ["at once", both]
-  ] as const)("%s: the caller gets the primary's answer with its body", ([_, policy]) =>
-    Effect.gen(function* () {
-      const server = yield* serve((request, response) => {
-        const hedge = request.headers[attemptHeader]
-        response.writeHead(503).end(hedge === undefined ? "primary".repeat(50_000) : "hedge")
-      }, protocol)
-      const response = yield* (yield* hedged(policy)).get(server.url)
-      expect(response.status).toBe(503)
-      expect(yield* response.text).toBe("primary".repeat(50_000))
-      expect(server.received).toHaveLength(2)
-    }).pipe(Effect.provide(layer))
-  )
-})
-
-describe.each(transports)("C46: transport errors over $name", ({ layer, protocol }) => {
-  const unused = Effect.scoped(
-    Effect.map(
-      serve(() => {}, protocol),
-      ({ url }) => url
-    )
-  )
-
-  it.scopedLive("connection refused: the next attempt at once", () =>
-    Effect.gen(function* () {
-      const dead = yield* unused
-      const server = yield* serve((_request, response) => response.end("hedge"), protocol)
-      const client = yield* hedged(afterFailure, { replicas: [server.url] })
-      expect(yield* textOf(client, dead)).toBe("hedge")
-    }).pipe(Effect.provide(layer))
-  )
-
-  it.scopedLive("connection refused for each attempt: a typed error", () =>
-    Effect.gen(function* () {
-      const recorder = new Recorder()
-      const client = yield* hedged(afterFailure)
-      const exit = yield* Effect.exit(client.get(yield* unused).pipe(Effect.provide(recorder.layer)))
-      expect(yield* Effect.flip(exit)).toMatchObject({ _tag: "RequestError", reason: "Transport" })
-      expect(recorder.started).toBe(2)
-    }).pipe(Effect.provide(layer))
-  )
-
-  it.scopedLive("reset before headers: the next attempt at once", () =>
-    Effect.gen(function* () {
-      const server = yield* serve(
-        (request, response) =>
-          request.headers[attemptHeader] === undefined ? reset(response) : response.end("hedge"),
-        protocol
-      )
-      expect(yield* textOf(yield* hedged(afterFailure), server.url)).toBe("hedge")
-    }).pipe(Effect.provide(layer))
-  )
-
-  it.scopedLive("reset in the middle of a body that is read below the hedge: the next attempt at once", () =>
-    Effect.gen(function* () {
-      const server = yield* serve((request, response) => {
-        if (request.headers[attemptHeader] !== undefined) return response.end("hedge")
-        response.writeHead(200, { "content-length": "100" }).write("half", () => reset(response))
-        return response
-      }, protocol)
-      const client = (yield* HttpClient.HttpClient).pipe(
-        HttpClient.tap((response) => response.text),
-        HttpHedge.withHedge({ policy: afterFailure, headers: { attempt: attemptHeader } })
-      )
-      expect(yield* textOf(client, server.url)).toBe("hedge")
-    }).pipe(Effect.provide(layer))
-  )
-})
+transports.forEach(allFail)
+transports.forEach(transportErrors)
+goAwayInFlight(undiciHttp2)
 
 describe("C46: errors before and beyond the server", () => {
   it.scopedLive("a host that does not exist: the next attempt at once", () =>
@@ -170,22 +103,6 @@ describe("C46: errors before and beyond the server", () => {
       expect(yield* textOf(client, untrusted.url)).toBe("hedge")
       expect(untrusted.received).toHaveLength(0)
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
-  )
-
-  it.scopedLive("GOAWAY while requests are in flight: the next attempt of each at once", () =>
-    Effect.gen(function* () {
-      const waiting: Array<ServerResponse> = []
-      const server = yield* serve((request, response) => {
-        if (request.headers[attemptHeader] !== undefined) response.end("hedge")
-        else if (waiting.push(response) === 3) goAway(response)
-      }, "HTTP/2")
-      const client = yield* hedged(afterFailure)
-      const texts = yield* Effect.all(
-        [1, 2, 3].map(() => textOf(client, server.url)),
-        { concurrency: 3 }
-      )
-      expect(texts).toEqual(["hedge", "hedge", "hedge"])
-    }).pipe(Effect.provide(undiciHttp2.layer))
   )
 
   it.scopedLive.each([

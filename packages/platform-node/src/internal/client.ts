@@ -72,8 +72,9 @@ const send = (
     host,
     headers.host === undefined ? headers : others,
     body,
-    hedge,
+    hedge?.index,
     call,
+    group.reporter === undefined ? undefined : hedge?.callId,
     () => onHead()
   )
   const head = Effect.async<void>((resume) => {

@@ -239,29 +239,28 @@ export class LaneGroup {
     this.open()
   }
 
-  /** The request that waits longest fails with the error, and all of them if there is no lane, nor a connection that is still being opened. */
+  /**
+   * The request that waits longest fails with the error, and all of them if there is no lane, nor a connection that is still being opened; but none that
+   * came when the connection was being opened already: the next is tried for it.
+   */
   private onConnectFailed(error: Error, openedAt: number): void {
     const { failures } = this
     failures.add(openedAt, performance.now())
     this.reporter?.connectFailed(this, error, failures)
-    const [first] = this.waiting
-    if (first !== undefined) {
-      this.waiting.delete(first)
-      first.onError(error)
-    }
+    const [first, ...others] = Array.from(this.waiting).filter(({ startedAt }) => startedAt <= openedAt)
+    if (first !== undefined) this.fail([first], error)
     clearTimeout(this.retry)
     this.retry = setTimeout(() => {
       failures.endBackOff()
       this.open()
     }, failures.backOff)
     this.open()
-    if (this.members.size === 0 && this.openings.size === 0) this.failWaiting(error)
+    if (this.members.size === 0 && this.openings.size === 0) this.fail(others, error)
   }
 
-  private failWaiting(error: Error): void {
-    const { waiting } = this
-    this.waiting = new Set()
-    for (const transfer of waiting) transfer.onError(error)
+  /** Those of them that still wait. */
+  private fail(transfers: Iterable<Transfer>, error: Error): void {
+    for (const transfer of transfers) if (this.waiting.delete(transfer)) transfer.onError(error)
   }
 
   // --- the end ---------------------------------------------------------------------------------------------------------
@@ -274,7 +273,7 @@ export class LaneGroup {
     clearTimeout(this.reaper)
     for (const opening of this.openings) opening.abandon()
     this.openings.clear()
-    this.failWaiting(error)
+    this.fail(Array.from(this.waiting), error)
     for (const member of this.members) this.drain(member, "Closing")
     this.checkEmpty()
   }

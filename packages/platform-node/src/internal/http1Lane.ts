@@ -46,7 +46,8 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
   private written = false
   private answered = false
   private abort: (error?: Error) => void = () => {}
-  private resumeParser: () => void = () => {}
+  /** Whether what comes is left in the socket. */
+  private held = false
   /** Of the response: bytes that are still to come, if it is known; undefined if only its end will tell. */
   private left: number | undefined = undefined
   private endsWithConnection = false
@@ -78,7 +79,10 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
       bodyTimeout: 0
     })
     socket.on("error", (error) => {
-      if (!isInOrder(error)) this.closedBy = error
+      if (isInOrder(error)) return
+      this.closedBy = error
+      // undici takes a reset for the end of an answer that ends with its connection
+      if (this.answered) this.fail(error)
     })
     // undici's own listener, which fails what is in flight, comes later
     socket.once("close", () => queueMicrotask(() => this.onClose()))
@@ -112,7 +116,30 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
   }
 
   resume(): void {
-    this.resumeParser()
+    if (!this.held) return
+    this.letGo()
+    this.socket.emit("readable")
+  }
+
+  /**
+   * What comes waits in the socket. To pause undici's parser instead would end the process if the server closes the connection meanwhile: it asserts that
+   * it is not paused then.
+   */
+  private hold(): void {
+    this.held = true
+    this.socket.read = () => null
+  }
+
+  private letGo(): void {
+    this.held = false
+    // the method of its class is left
+    Reflect.deleteProperty(this.socket, "read")
+  }
+
+  private fail(error: Error): void {
+    const { exchange } = this
+    this.exchange = undefined
+    exchange?.onError(error)
   }
 
   cancel(): void {
@@ -123,7 +150,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
       const patience = this.left === undefined ? longestUnknownDrain : longestKnownDrain
       this.drainer = setTimeout(() => this.abort(), patience)
       this.drainer.unref()
-      this.resumeParser()
+      this.resume()
     } else this.abort()
   }
 
@@ -148,11 +175,10 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     this.exchange.onSent()
   }
 
-  onHeaders(status: number, rawHeaders: Array<Buffer>, resume: () => void): boolean {
+  onHeaders(status: number, rawHeaders: Array<Buffer>): boolean {
     if (status < 200) return true
     const headers = util.parseHeaders(rawHeaders) as IncomingHttpHeaders
     this.answered = true
-    this.resumeParser = resume
     const length = headers["content-length"]
     this.left = length === undefined ? undefined : Number(length)
     this.bodiless = status === 204 || status === 304
@@ -168,13 +194,17 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
 
   onData(chunk: Buffer): boolean {
     if (this.left !== undefined) this.left -= chunk.length
-    if (this.exchange !== undefined) return this.exchange.onData(chunk)
+    if (this.exchange !== undefined) {
+      if (!this.exchange.onData(chunk) && !this.held) this.hold()
+      return true
+    }
     this.drained += chunk.length
     if (this.drained > mostDrained) this.abort()
     return true
   }
 
   onComplete(): void {
+    if (this.held) this.letGo()
     this.exchange?.onEnd()
     this.release()
   }

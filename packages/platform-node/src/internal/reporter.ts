@@ -37,7 +37,7 @@ export class Reporter {
   ) {}
 
   requestEnded(transfer: Transfer, outcome: RequestEnded["outcome"]): void {
-    const { activeStreams, failure, fresh, group, hedge, member, method, status } = transfer
+    const { activeStreams, attempt, callId, failure, fresh, group, member, method, status } = transfer
     this.tell({
       _tag: "RequestEnded",
       origin: group.upstream.origin,
@@ -50,8 +50,8 @@ export class Reporter {
       fresh,
       activeStreams,
       phases: phasesOf(transfer),
-      callId: hedge?.callId,
-      attempt: hedge?.index
+      callId,
+      attempt
     })
   }
 

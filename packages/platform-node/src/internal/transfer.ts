@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { performance } from "node:perf_hooks"
 import { Readable } from "node:stream"
-import type { HedgeAttempt } from "effect-hedge"
 import type { RequestEnded } from "../LaneEvent.js"
 import type { CallLanes } from "./callLanes.js"
 import type { LaneGroup } from "./group.js"
@@ -58,9 +57,11 @@ export class Transfer implements Exchange {
     readonly authority: string,
     readonly headers: Readonly<Record<string, string>>,
     readonly body: SentBody,
-    /** The attempt that it is part of, if it is hedged, and the lanes of its call. */
-    readonly hedge: HedgeAttempt.HedgeAttempt | undefined,
+    /** The number of the attempt that it is part of, if it is hedged, and the lanes of its call. Not the attempt itself, which holds the answer. */
+    readonly attempt: number | undefined,
     readonly call: CallLanes | undefined,
+    /** The id of its call, if there is somebody to be told of it. */
+    readonly callId: string | undefined,
     /** Told once: the head of the answer has come, or it has failed before. */
     private onHead: (() => void) | undefined
   ) {
@@ -69,10 +70,6 @@ export class Transfer implements Exchange {
 
   get scheme(): "http" | "https" {
     return this.group.upstream.secure ? "https" : "http"
-  }
-
-  get attempt(): number | undefined {
-    return this.hedge?.index
   }
 
   get lane(): Lane | undefined {

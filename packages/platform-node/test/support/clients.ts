@@ -1,7 +1,10 @@
 import { NodeHedgeClient } from "@effect-hedge/platform-node"
 import { Effect, Layer } from "effect"
+import { type InspectableTransport, turn } from "../../../platform/test/suite/transport.js"
 import { certificate } from "../../../platform/test/support/certificate.js"
 import type { Protocol } from "../../../platform/test/support/server.js"
+
+export { turn }
 
 /** A client that trusts the servers of these tests. */
 export const lanes = (options: NodeHedgeClient.Options = {}) =>
@@ -16,11 +19,6 @@ export const protocols = (["HTTP/1.1", "HTTP/1.1 over TLS", "HTTP/2"] satisfies 
   (protocol) => ({ protocol, layer: lanes() })
 )
 
-/** One turn of the event loop. */
-export const turn = Effect.async<void>((resume) => {
-  setImmediate(() => resume(Effect.void))
-})
-
 /** Waits, without a clock, until something is true of the lanes. */
 export const until = (
   predicate: (upstreams: ReadonlyArray<NodeHedgeClient.UpstreamReport>) => boolean
@@ -33,3 +31,21 @@ export const until = (
 export const idle = until((upstreams) =>
   upstreams.every(({ lanes, waiting }) => waiting === 0 && lanes.every(({ inFlight }) => inFlight === 0))
 )
+
+type LaneTransport = InspectableTransport<NodeHedgeClient.NodeHedgeClient>
+
+const lanesOver = (protocol: Protocol): LaneTransport => ({
+  name: `lanes, ${protocol}`,
+  protocol,
+  layer: lanes(),
+  idle
+})
+
+export const lanesHttp2: LaneTransport = lanesOver("HTTP/2")
+
+/** Lanes over every protocol that they speak. */
+export const transports: ReadonlyArray<LaneTransport> = [
+  lanesOver("HTTP/1.1"),
+  lanesOver("HTTP/1.1 over TLS"),
+  lanesHttp2
+]

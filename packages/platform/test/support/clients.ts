@@ -1,14 +1,8 @@
-import { FetchHttpClient, type HttpClient } from "@effect/platform"
+import { FetchHttpClient } from "@effect/platform"
 import { NodeHttpClient, Undici } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
+import { type InspectableTransport, type Transport, untilZero } from "../suite/transport.js"
 import { certificate } from "./certificate.js"
-import type { Protocol } from "./server.js"
-
-export interface Transport {
-  readonly name: string
-  readonly protocol: Protocol
-  readonly layer: Layer.Layer<HttpClient.HttpClient>
-}
 
 const agent = (options: Undici.Agent.Options) =>
   Effect.acquireRelease(
@@ -50,22 +44,32 @@ const node = Layer.unwrapEffect(
   )
 )
 
-/** A transport whose pools can be looked into. */
-export interface UndiciTransport extends Transport {
-  readonly layer: Layer.Layer<HttpClient.HttpClient | NodeHttpClient.Dispatcher>
-}
+/** Requests that undici still has in hand. */
+const inHand: Effect.Effect<number, never, NodeHttpClient.Dispatcher> = Effect.map(
+  NodeHttpClient.Dispatcher,
+  (dispatcher) =>
+    Object.values((dispatcher as Undici.Agent).stats).reduce(
+      (sum, { running, pending }) => sum + running + pending,
+      0
+    )
+)
+
+type UndiciTransport = InspectableTransport<NodeHttpClient.Dispatcher>
+
+const idle = untilZero(inHand)
 
 export const undiciHttp1: UndiciTransport = {
   name: "undici, HTTP/1.1",
   protocol: "HTTP/1.1",
-  layer: undici()
+  layer: undici(),
+  idle
 }
-export const undiciTls: UndiciTransport = {
+const undiciTls: Transport = {
   name: "undici, TLS",
   protocol: "HTTP/1.1 over TLS",
   layer: undici()
 }
-export const undiciHttp2: UndiciTransport = { name: "undici, HTTP/2", protocol: "HTTP/2", layer: http2 }
+export const undiciHttp2: UndiciTransport = { name: "undici, HTTP/2", protocol: "HTTP/2", layer: http2, idle }
 
 export const fetchHttp1: Transport = {
   name: "fetch, HTTP/1.1",
@@ -83,13 +87,3 @@ export const transports: ReadonlyArray<Transport> = [
   { name: "node:http, HTTP/1.1", protocol: "HTTP/1.1", layer: node },
   { name: "node:http, TLS", protocol: "HTTP/1.1 over TLS", layer: node }
 ]
-
-/** Requests that undici still has in hand. */
-export const inHand: Effect.Effect<number, never, NodeHttpClient.Dispatcher> = Effect.map(
-  NodeHttpClient.Dispatcher,
-  (dispatcher) =>
-    Object.values((dispatcher as Undici.Agent).stats).reduce(
-      (sum, { running, pending }) => sum + running + pending,
-      0
-    )
-)

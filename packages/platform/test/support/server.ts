@@ -28,6 +28,7 @@ export class TestServer {
   /** Sockets that were ever opened. */
   connections = 0
   private readonly watchers = new Set<() => void>()
+  private stopping = false
 
   constructor(
     readonly protocol: Protocol,
@@ -38,9 +39,11 @@ export class TestServer {
       this.onRequest(request, response)
     )
     server.on(protocol === "HTTP/1.1" ? "connection" : "secureConnection", (socket: Socket) => {
+      socket.on("error", () => {})
+      // one whose handshake went on while all others were closed
+      if (this.stopping) return socket.destroy()
       this.sockets.add(socket)
       this.connections++
-      socket.on("error", () => {})
       socket.on("close", () => {
         this.sockets.delete(socket)
         this.changed()
@@ -76,6 +79,7 @@ export class TestServer {
 
   listen(port = 0): Effect.Effect<void> {
     return Effect.async<void>((resume) => {
+      this.stopping = false
       this.server.listen(port, "127.0.0.1", () => resume(Effect.void))
     })
   }
@@ -83,6 +87,7 @@ export class TestServer {
   /** Closes every connection and refuses new ones. */
   get stop(): Effect.Effect<void> {
     return Effect.async<void>((resume) => {
+      this.stopping = true
       this.server.close(() => resume(Effect.void))
       for (const socket of this.sockets) socket.destroy()
     })
