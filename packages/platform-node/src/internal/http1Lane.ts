@@ -79,7 +79,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
       bodyTimeout: 0
     })
     socket.on("error", (error) => {
-      if (isInOrder(error)) return
+      if (isInOrder(error) || this.isWhole(error)) return
       this.closedBy = error
       // undici takes a reset for the end of an answer that ends with its connection
       if (this.answered) this.fail(error)
@@ -214,9 +214,14 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     this.exchange = undefined
     if (!written && (error === unsendable || error instanceof errors.ClientDestroyedError))
       exchange?.onRefused(error)
-    else if (this.bodiless && error instanceof errors.ResponseContentLengthMismatchError) exchange?.onEnd()
+    else if (this.isWhole(error)) exchange?.onEnd()
     else exchange?.onError(error)
     if (!written && !this.socket.destroyed) this.release()
+  }
+
+  /** undici measures an answer without a body by the length of the one that it would have had (RFC 9110, 8.6). */
+  private isWhole(error: Error): boolean {
+    return this.bodiless && error instanceof errors.ResponseContentLengthMismatchError
   }
 
   private release(): void {
