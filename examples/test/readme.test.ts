@@ -1,6 +1,6 @@
 /**
- * Holds documentation to its word: each program of a README or a guide compiles, runs, and prints what it says; each command of which a
- * guide quotes what it prints prints that; each example of a source compiles.
+ * Holds documentation to its word: each program of a README or a page compiles, runs, and prints what it says; each command of which a
+ * page quotes what it prints prints that; each example of a source compiles; who says how fast something is says how to see it.
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -16,20 +16,26 @@ import { inComments, inMarkdown, quotedIn, type Snippet } from "./support/snippe
 const root = new URL("../../", import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), "utf8")
 
-const modules = ["packages/hedge/src/", "packages/platform/src/"].flatMap((folder) =>
-  readdirSync(new URL(folder, root))
-    .filter((name) => name.endsWith(".ts"))
-    .map((name) => folder + name)
+const modules = ["packages/hedge/src/", "packages/platform/src/", "packages/platform-node/src/"].flatMap(
+  (folder) =>
+    readdirSync(new URL(folder, root))
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => folder + name)
 )
 
-const readmes = ["README.md", "packages/hedge/README.md", "packages/platform/README.md"]
-const guides = readdirSync(new URL("packages/docs/guides/", root)).map(
-  (name) => `packages/docs/guides/${name}`
-)
-const pages = [...readmes, ...guides]
+const readmes = [
+  "README.md",
+  "packages/hedge/README.md",
+  "packages/platform/README.md",
+  "packages/platform-node/README.md"
+]
+const site = readdirSync(new URL("packages/docs/", root), { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".md") && !/^(dist|node_modules)\b/.test(path))
+  .map((path) => `packages/docs/${path}`)
+const pages = [...readmes, ...site]
 /** What can be pasted into `node`, and so must be JavaScript. */
 const pasted = readmes.flatMap((path) => inMarkdown(path, read(path)))
-const programs = [...pasted, ...guides.flatMap((path) => inMarkdown(path, read(path)))]
+const programs = [...pasted, ...site.flatMap((path) => inMarkdown(path, read(path)))]
 const quoted = pages.flatMap((path) => quotedIn(path, read(path)))
 const comments = modules.flatMap((path) => inComments(path, read(path)))
 
@@ -57,6 +63,33 @@ it("finds every program and every quotation of the pages, and examples in the so
   expect(programs).toHaveLength(fences("ts"))
   expect(quoted).toHaveLength(fences("text"))
   expect(comments.length).toBeGreaterThanOrEqual(modules.length)
+})
+
+it("every module that is public has an example", () => {
+  const withExample = new Set(comments.map(({ name }) => name.split(":")[0]))
+  expect(modules.filter((path) => !path.endsWith("/index.ts") && !withExample.has(path))).toEqual([])
+})
+
+it("every page of the site is in the list of pages", () => {
+  const list = read("packages/docs/README.md")
+  const missing = site.filter((path) => !list.includes(`](${path.replace("packages/docs/", "")})`))
+  expect(missing).toEqual(["packages/docs/README.md"])
+})
+
+/** The parts of a page between its headings. */
+const sectionsOf = (path: string): ReadonlyArray<string> => read(path).split(/^(?=#+ )/m)
+
+it("a section that says how fast something is, or what it costs, has a command or a program that shows it", () => {
+  const claim =
+    /\bP\d\d[^|]* (?:ms|s)\b|\b\d[\d.]*(?:–[\d.]+)? ?(?:×|%|times) (?:as )?(?:faster|slower|cheaper|less|more)\b|µs/
+  const shown = /`(?:npm (?:start|run)\b|hedge-lab )|^```(?:sh|ts)\n/m
+  const bare = pages.flatMap((path) =>
+    sectionsOf(path)
+      .filter((section) => claim.test(section) && !shown.test(section))
+      .map((section) => `${path}: ${section.split("\n")[0]}`)
+  )
+  expect(claim.test("P99 came down to 130 ms")).toBe(true)
+  expect(bare).toEqual([])
 })
 
 /** A snippet that must not pass: it is no JavaScript, and as TypeScript it is wrong. */

@@ -8,7 +8,8 @@ const root = new URL("../../../", import.meta.url).pathname
 const paths = {
   "effect-hedge": ["./packages/hedge/src/index.ts"],
   "effect-hedge/testing": ["./packages/hedge/src/HedgeTest.ts"],
-  "@effect-hedge/platform": ["./packages/platform/src/index.ts"]
+  "@effect-hedge/platform": ["./packages/platform/src/index.ts"],
+  "@effect-hedge/platform-node": ["./packages/platform-node/src/index.ts"]
 }
 
 const options = (): ts.CompilerOptions => {

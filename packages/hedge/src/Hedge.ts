@@ -14,6 +14,8 @@
  * export const quote = fetchQuote.pipe(
  *   Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis"), maxAttempts: 3, deadline: "2 seconds" })
  * )
+ *
+ * @module
  */
 import type { Context, Duration, Effect, Scope, Stream } from "effect"
 import type { HedgeAttempt } from "./HedgeAttempt.js"

@@ -12,6 +12,8 @@
  *     onSome: (attempt) => (attempt.index === 0 ? "the primary" : `hedge ${attempt.index}`)
  *   })
  * )
+ *
+ * @module
  */
 import type { Context, Duration, Effect, Option } from "effect"
 import type { HedgeTargets } from "./HedgePolicy.js"
@@ -30,6 +32,12 @@ export interface HedgeAttempt {
    * connections, a load balancer. `HedgePolicy.Targets` in the caller's context goes before it. Default: undefined, anywhere.
    */
   targets: HedgeTargets | undefined
+  /**
+   * Says that the attempt is under way only now: it had to wait in this process, for a connection say, and could not have been answered before.
+   * The stagger that follows its launch begins anew; a hedge that was due before has been sent or refused. Does nothing if another attempt has been
+   * launched since, or the call has ended.
+   */
+  readonly sent: () => void
 }
 
 /** The attempt inside which the calling effect runs, if it runs inside one. */

@@ -55,6 +55,8 @@
  *   Hedge.withPolicy,
  *   Effect.provide(HedgePolicy.layerConfig(HedgeConfig.options("hedge")).pipe(Layer.provide(environment)))
  * )
+ *
+ * @module
  */
 import type { Config, Duration } from "effect"
 import type { HedgeError } from "./Hedge.js"

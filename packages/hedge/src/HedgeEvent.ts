@@ -22,6 +22,8 @@
  *   Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis") }),
  *   Effect.provide(HedgeEvent.layer(listener))
  * )
+ *
+ * @module
  */
 import type { Duration, Exit, Fiber, Layer, Tracer } from "effect"
 import type { Listeners } from "./internal/listeners.js"

@@ -47,6 +47,8 @@
  *   Effect.provide(HedgePolicy.layer({ schedule: HedgeSchedule.fixed("80 millis"), name: "quotes" })),
  *   Effect.provide(HedgeMetrics.layer)
  * )
+ *
+ * @module
  */
 import type { Effect, Layer } from "effect"
 import type { Listener, Listeners } from "./HedgeEvent.js"

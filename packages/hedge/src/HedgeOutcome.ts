@@ -22,6 +22,8 @@
  *         Exit.isSuccess(exit) && exit.value.length === 0 ? HedgeOutcome.nonFatal() : HedgeOutcome.fromExit(exit)
  *     })
  *   )
+ *
+ * @module
  */
 import type { Duration, Exit } from "effect"
 import * as internal from "./internal/outcome.js"

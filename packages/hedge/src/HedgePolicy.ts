@@ -30,6 +30,8 @@
  * export const program = quote.pipe(
  *   Effect.provide(HedgePolicy.layer({ schedule: HedgeSchedule.fixed("80 millis"), maxAttempts: 3, deadline: "2 seconds" }))
  * )
+ *
+ * @module
  */
 import type {
   Config,

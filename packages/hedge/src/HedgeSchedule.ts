@@ -15,6 +15,8 @@
  * export const everyEighty = Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis"), maxAttempts: 3 })
  * export const growing = Hedge.hedge({ schedule: Schedule.exponential("20 millis"), maxAttempts: 4 })
  * export const quote = Effect.succeed(42).pipe(everyEighty)
+ *
+ * @module
  */
 import type { Duration, Schedule } from "effect"
 import * as adaptive from "./internal/adaptiveSchedule.js"

@@ -25,6 +25,8 @@
  *   const { startedAt, interruptions } = yield* script.observed
  *   return { answer, startedAt, interruptions } // { answer: "fast", startedAt: [0, 80], interruptions: 1 }
  * }).pipe(Effect.provide(HedgeTest.layer), Effect.provide(TestContext.TestContext))
+ *
+ * @module
  */
 import type { Duration, Effect, Layer } from "effect"
 import type { HedgeAttempt } from "./HedgeAttempt.js"

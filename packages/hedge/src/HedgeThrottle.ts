@@ -19,6 +19,8 @@
  * export const quote = Effect.succeed(42).pipe(
  *   Hedge.hedge({ schedule: HedgeSchedule.fixed("80 millis"), throttle })
  * )
+ *
+ * @module
  */
 import type { Effect } from "effect"
 import * as Context from "effect/Context"

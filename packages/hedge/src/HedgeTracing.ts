@@ -28,6 +28,8 @@
  *   Effect.withSpan("request"),
  *   Effect.provide(HedgeTracing.layer)
  * )
+ *
+ * @module
  */
 import type { Layer } from "effect"
 import type { Listener, Listeners } from "./HedgeEvent.js"

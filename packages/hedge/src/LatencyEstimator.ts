@@ -29,6 +29,8 @@
  *   yield* LatencyEstimator.record(estimator, { elapsed: "80 millis", finished: false })
  *   return yield* LatencyEstimator.quantile(estimator, 0.5)
  * })
+ *
+ * @module
  */
 import type { Duration, Option } from "effect"
 import * as Effect from "effect/Effect"

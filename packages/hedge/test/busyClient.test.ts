@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net"
 import { Worker } from "node:worker_threads"
 import { afterEach, describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Schedule } from "effect"
-import { Hedge, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Hedge, type HedgeAttempt, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { FakeLoop } from "./fakeLoop.js"
 
 /*
@@ -168,6 +168,26 @@ describe("C51: on a simulated event loop", () => {
     await loop.run(50)
     expect(fiber.unsafePoll()).toMatchObject({ value: 0 })
     expect(launchedAt).toHaveLength(1)
+  })
+
+  it("an attempt that is sent after 50 ms is hedged 80 ms later", async () => {
+    loop = new FakeLoop()
+    const startedAt = loop.now
+    const launchedAt: Array<number> = []
+    const attempts: Array<HedgeAttempt.HedgeAttempt> = []
+    const attempt = (attempt: HedgeAttempt.HedgeAttempt) =>
+      Effect.suspend(() => {
+        launchedAt.push(loop!.now - startedAt)
+        attempts.push(attempt)
+        return Effect.never
+      })
+    const fiber = Effect.runFork(Hedge.hedgeWith(attempt, { schedule: HedgeSchedule.fixed(80), throttle }))
+    await loop.run(50)
+    attempts[0]!.sent()
+    await loop.run(200)
+    expect(launchedAt[1]).toBeGreaterThanOrEqual(129)
+    expect(launchedAt[1]).toBeLessThanOrEqual(132)
+    await end(fiber)
   })
 
   it("that is stuck before the call starts, its hedge is on time", async () => {

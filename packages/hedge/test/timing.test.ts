@@ -1,6 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Fiber, Random, Ref, Schedule, Scheduler, TestClock } from "effect"
-import { Hedge, type HedgeEvent, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Clock, Duration, Effect, Exit, Fiber, Random, Ref, Schedule, Scheduler, TestClock } from "effect"
+import {
+  Hedge,
+  type HedgeAttempt,
+  type HedgeEvent,
+  HedgePolicy,
+  HedgeSchedule,
+  HedgeThrottle
+} from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 import { options, poll, roots, settled, start } from "./support.js"
 
@@ -48,6 +55,55 @@ describe("the stagger", () => {
       })
     )
   }
+
+  it.effect(
+    "R11: begins anew when the attempt says that it is sent only now; the next begins with its launch",
+    () =>
+      Effect.gen(function* () {
+        const starts: Array<number> = []
+        const call = Hedge.hedgeWith(
+          (attempt) =>
+            Effect.gen(function* () {
+              starts.push(yield* Clock.currentTimeMillis)
+              if (attempt.index === 0) {
+                yield* Effect.sleep(30)
+                attempt.sent()
+              }
+              yield* Effect.never
+            }),
+          { schedule: HedgeSchedule.fixed(80), throttle: HedgeThrottle.unlimited, maxAttempts: 3 }
+        )
+        yield* Effect.fork(call)
+        yield* TestClock.adjust(109)
+        expect(starts).toStrictEqual([0])
+        yield* TestClock.adjust(day)
+        expect(starts).toStrictEqual([0, 110, 190])
+      })
+  )
+
+  it.effect("does not begin anew for an attempt after which another was launched, nor after the call", () =>
+    Effect.gen(function* () {
+      const starts: Array<number> = []
+      const attempts: Array<HedgeAttempt.HedgeAttempt> = []
+      const call = Hedge.hedgeWith(
+        (attempt) =>
+          Effect.gen(function* () {
+            starts.push(yield* Clock.currentTimeMillis)
+            attempts.push(attempt)
+            yield* Effect.sleep(attempt.index === 2 ? 10 : day)
+          }),
+        { schedule: HedgeSchedule.fixed(80), throttle: HedgeThrottle.unlimited, maxAttempts: 4 }
+      )
+      yield* Effect.fork(call)
+      yield* TestClock.adjust(100)
+      attempts[0]!.sent()
+      yield* TestClock.adjust(70)
+      expect(starts).toStrictEqual([0, 80, 160])
+      attempts[2]!.sent()
+      yield* TestClock.adjust(day)
+      expect(starts).toStrictEqual([0, 80, 160])
+    })
+  )
 
   for (const [name, schedule] of [
     ["HedgeSchedule.parallel", HedgeSchedule.parallel],

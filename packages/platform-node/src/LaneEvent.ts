@@ -14,6 +14,8 @@
  * }
  *
  * export const Client = NodeHedgeClient.layer({ listeners: [listener] })
+ *
+ * @module
  */
 
 /** A lane, as events name it. */

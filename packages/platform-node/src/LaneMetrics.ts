@@ -17,6 +17,8 @@
  * import { LaneMetrics, NodeHedgeClient } from "@effect-hedge/platform-node"
  *
  * export const Client = NodeHedgeClient.layer({ listeners: [LaneMetrics.listener] })
+ *
+ * @module
  */
 import * as internal from "./internal/metrics.js"
 import type { Listener } from "./LaneEvent.js"

@@ -47,6 +47,8 @@
  * )
  *
  * export const main = user.pipe(Effect.provide(Hedged))
+ *
+ * @module
  */
 import type { ConnectionOptions } from "node:tls"
 import type { HttpClient } from "@effect/platform"

@@ -49,6 +49,8 @@
  * )
  *
  * export const main = user.pipe(Effect.provide(HedgedHttpClient))
+ *
+ * @module
  */
 import type { HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import type { Exit, Layer, Stream } from "effect"

@@ -34,6 +34,8 @@ export class CallIdentity {
   private id: string | undefined = undefined
   /** Where the call's next attempts may go, if an attempt has said so. */
   targets: HedgeTargets | undefined = undefined
+  /** What an attempt that is sent late tells, as long as a hedge may follow. */
+  stagger: { readonly sent: (attempt: Attempt) => void } | undefined = undefined
 
   constructor(
     readonly clock: Clock.Clock,
@@ -91,6 +93,10 @@ export class Attempt implements HedgeAttempt {
 
   set targets(targets: HedgeTargets | undefined) {
     this.identity.targets = targets
+  }
+
+  sent(): void {
+    this.identity.stagger?.sent(this)
   }
 
   get timeLeft(): Effect.Effect<Option.Option<Duration.Duration>> {

@@ -101,6 +101,7 @@ export class Call implements Asker {
     this.startedAt = host.now()
     this.deadlineAt = this.startedAt + policy.deadlineMillis
     this.identity = new CallIdentity(host.clock, this.deadlineAt)
+    this.identity.stagger = this.stagger
     this.alarm = new Alarm(host, this)
     const listeners = listenersOf(host.context)
     this.report = listeners.length === 0 ? undefined : new Reporter(this, listeners)
@@ -394,6 +395,7 @@ export class Call implements Asker {
   private settle(outcome: CallOutcome, result: AnyExit | undefined): void {
     if (this.settled !== undefined) return
     this.settled = outcome
+    this.identity.stagger = undefined
     this.result = result
     this.stagger.end()
     this.alarm.clear()

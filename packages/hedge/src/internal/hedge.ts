@@ -1,5 +1,7 @@
+import type { Cause } from "effect"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { HedgeAttempt } from "../HedgeAttempt.js"
 import type { DefaultPolicy, Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"
@@ -32,12 +34,21 @@ const run = (policyOf: PolicyOf, task: Task): AnyEffect =>
 const attemptsOf =
   (f: (attempt: HedgeAttempt) => AnyEffect): Task["attempt"] =>
   (attempt) =>
-    Effect.exit(Effect.suspend(() => f(attempt)))
+    asValue(Effect.suspend(() => f(attempt)))
 
 const same = (effect: AnyEffect): Task["attempt"] => {
-  const once = Effect.exit(effect)
+  const once = asValue(effect)
   return () => once
 }
+
+/** What `Effect.exit` makes anew each time. */
+const exits = {
+  onSuccess: (value: unknown) => Effect.succeed(Exit.succeed(value)),
+  onFailure: (cause: Cause.Cause<unknown>) => Effect.succeed(Exit.failCause(cause))
+}
+
+const asValue = (effect: AnyEffect): Effect.Effect<Exit.Exit<unknown, unknown>> =>
+  Effect.matchCauseEffect(effect, exits)
 
 const checkEffect = <A>(subject: A): A => check("effect", subject, effect)
 

@@ -17,7 +17,7 @@ import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as RuntimeFlagsPatch from "effect/RuntimeFlagsPatch"
 import * as Scheduler from "effect/Scheduler"
 import { longestTimer, platform } from "./loop.js"
-import { type Locals, type RefInternals, type Shortcut, type Stack, shortcutFor } from "./shortcut.js"
+import { copyOf, type Locals, type RefInternals, type Shortcut, type Stack, shortcutFor } from "./shortcut.js"
 
 // --- clock ---------------------------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ const writtenBy = (
   refs: FiberRefs.FiberRefs
 ): FiberRefs.FiberRefs => {
   if (writeTo === undefined) return refs
-  const locals = new Map(refs.locals)
+  const locals = copyOf(refs.locals)
   writeTo(locals)
   return FiberRefs.unsafeMake(locals)
 }

@@ -76,6 +76,15 @@ export class Shortcut {
   }
 }
 
+/** `new Map(map)` makes an array of each entry, and throws it away. */
+export const copyOf = <K, V>(map: ReadonlyMap<K, V>): Map<K, V> => {
+  const copy = new Map<K, V>()
+  map.forEach((value, key) => {
+    copy.set(key, value)
+  })
+  return copy
+}
+
 /** What a child starts with: mostly what its parent has, which is not copied unless something is written. */
 const refsOfChild = (
   refs: FiberRefs.FiberRefs,
@@ -84,7 +93,7 @@ const refsOfChild = (
 ): FiberRefs.FiberRefs => {
   let locals = forkedBy(refs.locals as Locals, child)
   if (writeTo !== undefined) {
-    locals ??= new Map(refs.locals)
+    locals ??= copyOf(refs.locals)
     writeTo(locals)
   }
   return locals === undefined ? refs : FiberRefs.unsafeMake(locals)
@@ -93,14 +102,16 @@ const refsOfChild = (
 /** A copy in which what forks to something else is forked; undefined if nothing does. */
 const forkedBy = (parents: Locals, child: FiberId.Runtime): Locals | undefined => {
   let locals: Locals | undefined
-  for (const [ref, stack] of parents) {
-    if (forksToItself.has(forkOf(ref))) continue
+  parents.forEach((stack, ref) => {
+    const fork = forkOf(ref)
+    // runtime flags are given to a fiber's constructor
+    if (forksToItself.has(fork) || ref === FiberRef.currentRuntimeFlags) return
     const value = stack[0][1]
-    const forked = (ref as unknown as RefInternals).patch(forkOf(ref))(value)
-    if (Equal.equals(forked, value)) continue
-    locals ??= new Map(parents)
+    const forked = (ref as unknown as RefInternals).patch(fork)(value)
+    if (forked === value || Equal.equals(forked, value)) return
+    locals ??= copyOf(parents)
     locals.set(ref, [[child, forked], ...stack])
-  }
+  })
   return locals
 }
 

@@ -1,6 +1,7 @@
 import type { Effect, Exit, Fiber } from "effect"
 import * as ScheduleDecision from "effect/ScheduleDecision"
 import * as ScheduleIntervals from "effect/ScheduleIntervals"
+import type { Attempt } from "./attempt.js"
 import type { Call } from "./call.js"
 import { longestTimer, loopMeter } from "./loop.js"
 import { asking, staggerOf } from "./schedule.js"
@@ -74,6 +75,16 @@ export class Stagger implements Waiter {
     else this.begin(ScheduleIntervals.start(decision.intervals) - wall)
   }
 
+  /** The attempt before has been sent only now, and could not have been answered: the delay begins anew (R11). */
+  sent(attempt: Attempt): void {
+    const { attempts, host } = this.call
+    if (attempt !== attempts[attempts.length - 1]) return
+    if (this.state !== "Timing" && this.state !== "Reading") return
+    if (host.live) loopMeter.leave(this)
+    this.state = "Timing"
+    this.time(host.now(), host.now())
+  }
+
   /** When the delay ends by the clock; `Infinity` when none is running, or the loop meter rings. */
   endsAt(): number {
     return this.state === "Timing" && !this.call.host.live ? this.from + this.delay : Infinity
@@ -108,14 +119,20 @@ export class Stagger implements Waiter {
       const now = host.now()
       this.state = "Timing"
       this.delay = delay
-      if (host.live) {
-        loopMeter.watch(now)
-        this.due = this.from + delay - loopMeter.stuckMillis(now)
-        loopMeter.wait(this, now)
-      } else if (now >= this.endsAt()) {
-        // the schedule took longer to answer than its own delay
-        this.state = "Due"
-      }
+      if (host.live) loopMeter.watch(now)
+      this.time(this.from, now)
+    }
+  }
+
+  /** Times the delay since `from`. */
+  private time(from: number, now: number): void {
+    this.from = from
+    if (this.call.host.live) {
+      this.due = from + this.delay - loopMeter.stuckMillis(now)
+      loopMeter.wait(this, now)
+    } else if (now >= this.endsAt()) {
+      // the schedule took longer to answer than its own delay
+      this.state = "Due"
     }
   }
 

@@ -6,6 +6,7 @@ import { Default, type HedgeThrottle } from "../HedgeThrottle.js"
 import { type Attempt, EnclosingAttempt } from "./attempt.js"
 import { Listeners } from "./listeners.js"
 import type { EnginePolicy } from "./policy.js"
+import { copyOf } from "./shortcut.js"
 
 /** Whether hedging is on: turned off by `Hedge.withoutHedging`. */
 export class Hedging extends /*#__PURE__*/ Context.Reference<Hedging>()("effect-hedge/Hedging", {
@@ -41,6 +42,8 @@ export const attemptContext = (
   attempt: Attempt,
   span: Tracer.AnySpan | undefined
 ): Surroundings => {
-  const own = Context.add(context, EnclosingAttempt, attempt)
-  return (span === undefined ? own : Context.add(own, Tracer.ParentSpan, span)) as Surroundings
+  const services = copyOf<string, unknown>(context.unsafeMap)
+  services.set(EnclosingAttempt.key, attempt)
+  if (span !== undefined) services.set(Tracer.ParentSpan.key, span)
+  return Context.unsafeMake(services)
 }

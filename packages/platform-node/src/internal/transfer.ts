@@ -10,6 +10,9 @@ import type { Member } from "./member.js"
 /** Of a body that nobody reads so many bytes are taken in; then its sender has to wait. */
 export const mostUnread = 64 * 1024
 
+/** Milliseconds that a request may wait for its lane without its hedge being put off. */
+const shortWait = 1
+
 /** What is sent of a request besides its method and path. */
 export type SentBody = Uint8Array | string | Readable | undefined
 
@@ -142,6 +145,7 @@ export class Transfer implements Exchange {
 
   onSent(): void {
     this.sentAt = performance.now()
+    if (this.sentAt - this.startedAt > shortWait) this.hedge?.sent()
   }
 
   onHeaders(status: number, headers: IncomingHttpHeaders): void {

@@ -67,7 +67,8 @@ export const callsOf = (
   }
 
   return (request) =>
-    Effect.contextWithEffect((context: Context.Context<never>) => {
+    Effect.withFiberRuntime((caller) => {
+      const context = caller.currentContext
       const policy = policyOf(options.policy ?? defaultPolicy(context), context, request, eligible(request))
       const attempt = (attempt: HedgeAttempt.HedgeAttempt) => {
         attempt.targets ??= targets
