@@ -63,7 +63,10 @@ export interface Defaults {
    * that the server is known to speak it.
    */
   readonly protocol?: "auto" | "http/1.1" | "h2"
-  /** The most connections at once. Default: 4 over HTTP/2; over HTTP/1.1, where each serves one request at a time, as many as are needed. */
+  /**
+   * The most connections at once, without those of HTTP/2 that take no more requests. Default: 4 over HTTP/2; over HTTP/1.1, where each serves one request at
+   * a time, as many as are needed.
+   */
   readonly lanes?: number
   /** The most connections that are being opened at once. Default 16: a cold burst is served sooner by few that are soon ready than by many that are late. */
   readonly connecting?: number

@@ -49,6 +49,31 @@ describe("Requests over HTTP/1.1 are all answered by a server that", () => {
   )
 })
 
+describe("There are no more connections than lanes", () => {
+  it.scopedLive.each<["HEAD" | "GET", string]>([
+    ["HEAD", "whose answer ends the connection"],
+    ["GET", "of which the server has said that it ends the connection"]
+  ])("while each has a %s request %s", ([method]) =>
+    Effect.gen(function* () {
+      const server = yield* serveRaw((socket) => {
+        if (method === "GET")
+          socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhe")
+      })
+      const client = yield* HttpClient.HttpClient
+      const call = Effect.flatMap(
+        client.execute(HttpClientRequest.make(method)(server.url)),
+        ({ text }) => text
+      )
+      yield* Effect.forkAll(Array.from({ length: 5 }, () => Effect.exit(call)))
+      const isBusy = ({ lanes }: NodeHedgeClient.UpstreamReport) =>
+        lanes.every(({ inFlight, state }) => inFlight === 1 && (method === "HEAD" || state === "draining"))
+      yield* until(([upstream]) => upstream !== undefined && upstream.lanes.length > 1 && isBusy(upstream))
+      const { report } = yield* NodeHedgeClient.NodeHedgeClient
+      expect(yield* report).toMatchObject([{ waiting: 3, connecting: 0, lanes: [{}, {}] }])
+    }).pipe(Effect.provide(lanes({ lanes: 2, closeGrace: 0 })))
+  )
+})
+
 describe.each(protocols)("Over $protocol", ({ layer, protocol }) => {
   it.scopedLive("a request keeps the host that it names", () =>
     Effect.gen(function* () {
