@@ -229,6 +229,7 @@ const disturb = ({ amount, disturbance }: Extract<Command, { _tag: "Disturb" }>)
       return
     case "goAwayHard":
       for (const session of sessions) {
+        if (session.destroyed) continue
         session.goaway(
           amount % 2 === 0 ? Http2.constants.NGHTTP2_ENHANCE_YOUR_CALM : Http2.constants.NGHTTP2_NO_ERROR
         )
@@ -237,7 +238,8 @@ const disturb = ({ amount, disturbance }: Extract<Command, { _tag: "Disturb" }>)
       if (protocol !== "h2") for (const socket of ends.values()) socket.destroy()
       return
     case "limitStreams":
-      for (const session of sessions) session.settings({ maxConcurrentStreams: amount })
+      for (const session of sessions)
+        if (!session.destroyed) session.settings({ maxConcurrentStreams: amount })
   }
 }
 
