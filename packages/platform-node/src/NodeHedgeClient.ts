@@ -21,11 +21,12 @@
  *   time until one succeeds; a request that comes in between waits for that try.
  * - A request of which nothing has been sent when its lane closes, or which an HTTP/2 server says that it has not begun, goes down another lane, at most
  *   three times. One that was sent fails, whatever its method: a hedge or a retry is for the caller to decide.
- * - A request that HTTP/1.1 lanes cannot send (an `Expect` header, a header with a line break) fails with reason `Encode`.
+ * - A request that lanes cannot send (a header with a line break; over HTTP/1.1 also an `Expect` header) fails with reason `Encode`.
  *
  * Of a body that nobody reads 64 KB are taken in (over HTTP/2: its window), then the sender has to wait; it holds its lane until it is read, until the fiber that
  * reads it is interrupted, or until the response is garbage collected. Shorter ones free their lane by themselves. `HttpIncomingMessage.MaxBodySize` holds for all but
- * `stream`. Nothing is decompressed. Answers to `HEAD` over HTTP/1.1 close their connection, as undici does.
+ * `stream`. Nothing is decompressed. Over HTTP/1.1 the head of an answer may take 16 KB, and answers to `HEAD`, as well as those of 204 and 304 that have a
+ * `Content-Length`, close their connection, as undici does.
  *
  * @example
  * import { HttpClient } from "@effect/platform"
@@ -62,7 +63,10 @@ export interface Defaults {
    * that the server is known to speak it.
    */
   readonly protocol?: "auto" | "http/1.1" | "h2"
-  /** The most connections at once. Default: 4 over HTTP/2; over HTTP/1.1, where each serves one request at a time, as many as are needed. */
+  /**
+   * The most connections at once, without those of HTTP/2 that take no more requests. Default: 4 over HTTP/2; over HTTP/1.1, where each serves one request at
+   * a time, as many as are needed.
+   */
   readonly lanes?: number
   /** The most connections that are being opened at once. Default 16: a cold burst is served sooner by few that are soon ready than by many that are late. */
   readonly connecting?: number

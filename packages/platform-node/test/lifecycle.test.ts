@@ -231,6 +231,19 @@ describe("A connection that fails", () => {
     }).pipe(Effect.provide(NodeHedgeClient.layer()))
   )
 
+  it.scopedLive("because of options of tls.connect that only a connection can refuse fails", () =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(text("https://127.0.0.1:1"))
+      expect(failure).toMatchObject({ _tag: "RequestError", cause: { code: "ERR_INVALID_IP_ADDRESS" } })
+    }).pipe(
+      Effect.provide(
+        NodeHedgeClient.layer({
+          tls: { localAddress: "nowhere" } as NodeHedgeClient.Defaults["tls"] & object
+        })
+      )
+    )
+  )
+
   it.scopedLive("because the server does not speak the protocol says so", () =>
     Effect.gen(function* () {
       const server = yield* serve((_, response) => response.end("answer"), "HTTP/1.1 over TLS")
@@ -263,8 +276,15 @@ describe("Options", () => {
     [{ upstreams: { "api.example.com": {} } }, "upstreams"],
     [{ upstreams: { "https://a.example": { address: "a:b:c" } } }, 'upstreams["https://a.example"].address'],
     [{ listeners: [{}] }, "listeners[0].onEvent"],
-    [{ closeGrace: Number.NaN }, "closeGrace"]
-  ])("%j are refused by the name of the field", (options, field) => {
+    [{ closeGrace: Number.NaN }, "closeGrace"],
+    [{ closeGrace: -1n }, "closeGrace"],
+    [{ closeGrace: [-1, 0] }, "closeGrace"],
+    [{ tls: { ca: 5 } }, "tls"],
+    [{ tls: { minVersion: "TLSv9" } }, "tls"],
+    [{ tls: { cert: "no certificate", key: "no key" } }, "tls"],
+    [{ tls: { checkServerIdentity: true } }, "tls.checkServerIdentity"],
+    [{ tls: { rejectUnauthorized: "no" } }, "tls.rejectUnauthorized"]
+  ])("%o are refused by the name of the field", (options, field) => {
     expect(refused(options)).toBe(field)
   })
 

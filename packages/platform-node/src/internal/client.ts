@@ -36,8 +36,9 @@ const scopedRequests = globalValue(
   () => new WeakMap<Request, AbortController>()
 )
 
-/** What undici says of a request that it cannot put into words. */
+/** What lanes say of a request that they cannot put into words. */
 const unsendable = new Set([
+  "InvalidRequest",
   "UND_ERR_INVALID_ARG",
   "UND_ERR_NOT_SUPPORTED",
   "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH"

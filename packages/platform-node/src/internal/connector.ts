@@ -1,8 +1,8 @@
 /** Opens connections: TCP, and TLS with the protocol that both ends agree on. */
 
-import { connect as connectTcp, isIP, type Socket } from "node:net"
+import { connect as connectTcp, isIP, Socket } from "node:net"
 import { performance } from "node:perf_hooks"
-import { connect as connectTls, type TLSSocket } from "node:tls"
+import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls"
 import type { ConnectPhases } from "../LaneEvent.js"
 import type { Protocol } from "./lane.js"
 import type { ResolvedUpstream } from "./upstream.js"
@@ -50,9 +50,7 @@ export class Connector {
     const start = performance.now()
     let resolvedAt = isIP(address) === 0 ? undefined : start
     let connectedAt = 0
-    const socket = secure
-      ? this.secured()
-      : connectTcp({ host: address, port, autoSelectFamily: true, noDelay: true })
+    const socket = this.dial()
 
     const timer = setTimeout(
       () => socket.destroy(new ConnectTimeoutError(`${address}:${port}`, upstream.connectTimeout)),
@@ -108,12 +106,29 @@ export class Connector {
     }
   }
 
+  /** Options of `tls.connect` that are found to be wrong only now fail the connection, later. */
+  private dial(): Socket {
+    const { address, port, secure } = this.upstream
+    try {
+      return secure
+        ? this.secured()
+        : connectTcp({ host: address, port, autoSelectFamily: true, noDelay: true })
+    } catch (error) {
+      return new Socket().destroy(error as Error)
+    }
+  }
+
   private secured(): TLSSocket {
     const { address, hostname, port, tls } = this.upstream
+    const { checkServerIdentity: check = checkServerIdentity } = tls
     const socket = connectTls({
+      // there is no SNI for an IP address (RFC 6066, 3), and then Node would expect the name of where the connection goes
       ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
       ...(this.session === undefined ? {} : { session: this.session }),
       ...tls,
+      ...(isIP(hostname) === 0
+        ? {}
+        : { checkServerIdentity: (_, certificate) => check(hostname, certificate) }),
       ALPNProtocols: [...offers(this.upstream)],
       host: address,
       port,

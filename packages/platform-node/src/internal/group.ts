@@ -201,11 +201,13 @@ export class LaneGroup {
     )
   }
 
-  /** Whether there are fewer lanes; those that drain do not count. */
+  /** Whether there are fewer lanes. One that drains counts over HTTP/1.1, where it is as busy as any other, but not over HTTP/2. */
   private isBelow(most: number): boolean {
     if (most === Infinity) return true
     let lanes = this.openings.size
-    for (const { lane } of this.members) if (lane.state === "open") lanes++
+    for (const { lane } of this.members) {
+      if (lane.state === "open" || (lane.state === "draining" && lane.protocol === "http/1.1")) lanes++
+    }
     return lanes < most
   }
 

@@ -16,6 +16,9 @@ export interface Http1Settings {
   readonly keepAlive: number
 }
 
+/** One of the options of a `Connection` header, or of several. */
+const close = /(?:^|,)\s*close\s*(?:,|$)/i
+
 const unsendable = new Error("the connection was closed before the request was sent")
 
 /** What undici ends its own connections with, in order. */
@@ -29,9 +32,9 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
   readonly id = nextLaneId()
   readonly protocol = "http/1.1"
   readonly address: string
+  private readonly authority: string
   readonly capacity = 1
   readonly roundTrip = 0
-  state: Lane["state"] = "open"
   inFlight = 0
 
   private readonly client: Client
@@ -39,6 +42,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     -readonly [K in keyof Dispatcher.DispatchOptions]: Dispatcher.DispatchOptions[K]
   }
   private exchange: Exchange | undefined = undefined
+  private draining = false
   private written = false
   private answered = false
   private abort: (error?: Error) => void = () => {}
@@ -47,6 +51,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
   /** Of the response: bytes that are still to come, if it is known; undefined if only its end will tell. */
   private left: number | undefined = undefined
   private endsWithConnection = false
+  private bodiless = false
   private drainer: NodeJS.Timeout | undefined = undefined
   private drained = 0
   private closedBy: Error | undefined = undefined
@@ -57,6 +62,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     private readonly owner: LaneOwner
   ) {
     this.address = `${socket.remoteAddress}:${socket.remotePort}`
+    this.authority = settings.authority
     this.request = { path: "", method: "GET" }
     let given = false
     this.client = new Client(`http://${settings.authority}`, {
@@ -73,7 +79,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
       bodyTimeout: 0
     })
     socket.on("error", (error) => {
-      if (isInOrder(error)) return
+      if (isInOrder(error) || this.isWhole(error)) return
       this.closedBy = error
       // undici takes a reset for the end of an answer that ends with its connection
       if (this.answered) this.fail(error)
@@ -83,18 +89,27 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     socket.unref()
   }
 
+  get state(): Lane["state"] {
+    if (this.socket.destroyed) return "closed"
+    return this.draining ? "draining" : "open"
+  }
+
   send(exchange: Exchange): Sent {
     this.exchange = exchange
     this.inFlight = 1
     this.written = false
     this.answered = false
+    this.bodiless = false
     // undici ends the connection after it
-    if (exchange.method === "HEAD") this.state = "draining"
+    if (exchange.method === "HEAD") this.draining = true
     this.socket.ref()
     const { request } = this
     request.method = exchange.method as Dispatcher.HttpMethod
     request.path = exchange.path
-    request.headers = exchange.headers
+    request.headers =
+      exchange.authority === this.authority
+        ? exchange.headers
+        : { ...exchange.headers, host: exchange.authority }
     request.body = exchange.body as NonNullable<Dispatcher.DispatchOptions["body"]>
     this.client.dispatch(request, this)
     return this
@@ -140,8 +155,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
   }
 
   drain(): void {
-    if (this.state !== "open") return
-    this.state = "draining"
+    this.draining = true
     if (this.inFlight === 0) this.socket.destroy()
   }
 
@@ -167,10 +181,11 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     this.answered = true
     const length = headers["content-length"]
     this.left = length === undefined ? undefined : Number(length)
-    const closes = headers.connection?.toLowerCase() === "close"
+    this.bodiless = status === 204 || status === 304
+    const closes = headers.connection !== undefined && close.test(String(headers.connection))
     this.endsWithConnection = closes || (length === undefined && headers["transfer-encoding"] === undefined)
-    if (closes && this.state === "open") {
-      this.state = "draining"
+    if (closes && !this.draining) {
+      this.draining = true
       this.owner.onDraining(this, "GoAway")
     }
     this.exchange?.onHeaders(status, headers)
@@ -199,8 +214,14 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     this.exchange = undefined
     if (!written && (error === unsendable || error instanceof errors.ClientDestroyedError))
       exchange?.onRefused(error)
+    else if (this.isWhole(error)) exchange?.onEnd()
     else exchange?.onError(error)
     if (!written && !this.socket.destroyed) this.release()
+  }
+
+  /** undici measures an answer without a body by the length of the one that it would have had (RFC 9110, 8.6). */
+  private isWhole(error: Error): boolean {
+    return this.bodiless && error instanceof errors.ResponseContentLengthMismatchError
   }
 
   private release(): void {
@@ -213,7 +234,6 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
   }
 
   private onClose(): void {
-    this.state = "closed"
     clearTimeout(this.drainer)
     void this.client.destroy()
     this.owner.onClosed(this, this.closedBy)

@@ -15,6 +15,7 @@ const unsent = new Set([
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const invalidInValue = /[^\t\x20-\x7e\x80-\xff]/
+const host = /^[\w\-.~!$&'()*+,;=%:[\]]+$/
 const invalidInPath = /[^\x21-\x7e\x80-\xff]/
 
 /** What SETTINGS_MAX_HEADER_LIST_SIZE counts for a field besides its name and its value. */
@@ -34,6 +35,7 @@ export const requestHeaders = (
   const { authority, headers, method, path, scheme } = exchange
   if (!token.test(method) || method === "CONNECT") return invalid(`its method is ${JSON.stringify(method)}`)
   if (invalidInPath.test(path) || path === "") return invalid(`its path is ${JSON.stringify(path)}`)
+  if (!host.test(authority)) return invalid(`its host is ${JSON.stringify(authority)}`)
   const section: OutgoingHttpHeaders = {
     ":method": method,
     ":authority": authority,

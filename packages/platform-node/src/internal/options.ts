@@ -1,4 +1,6 @@
 import { isIP } from "node:net"
+import { PassThrough } from "node:stream"
+import { connect as connectTls } from "node:tls"
 import { Duration, Predicate } from "effect"
 import { HedgePolicy } from "effect-hedge"
 import type { Options } from "../NodeHedgeClient.js"
@@ -38,7 +40,10 @@ const wholeNumber = (least: number, most: number): Check =>
 
 const millisOf = (value: unknown): number => {
   if (typeof value === "number") return value
+  // which Duration takes for zero
   if (typeof value === "string" && value.trimStart().startsWith("-")) return Number.NaN
+  if (typeof value === "bigint" && value < 0n) return Number.NaN
+  if (Array.isArray(value) && value.some((part) => !(part >= 0))) return Number.NaN
   try {
     return Duration.toMillis(Duration.decode(value as Duration.DurationInput))
   } catch {
@@ -63,6 +68,20 @@ const tls: Check = (field, value) => {
   for (const name of ownTls) {
     if (name in value)
       refuse(`${field}.${name}`, value[name], "any option of tls.connect but this one, which the lanes set")
+  }
+  const { checkServerIdentity, rejectUnauthorized = true } = value
+  if (checkServerIdentity !== undefined && !Predicate.isFunction(checkServerIdentity)) {
+    refuse(`${field}.checkServerIdentity`, checkServerIdentity, "a function of a name and a certificate")
+  }
+  if (typeof rejectUnauthorized !== "boolean") {
+    refuse(`${field}.rejectUnauthorized`, rejectUnauthorized, "true or false")
+  }
+  try {
+    connectTls({ ...value, socket: new PassThrough() })
+      .on("error", () => {})
+      .destroy()
+  } catch (error) {
+    refuse(field, value, `options that tls.connect takes: ${(error as Error).message}`)
   }
 }
 

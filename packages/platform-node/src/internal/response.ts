@@ -49,7 +49,8 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
   }
 
   get remoteAddress(): Option.Option<string> {
-    return Option.fromNullable(this.transfer.lane?.address)
+    const address = this.transfer.lane?.address
+    return Option.fromNullable(address?.slice(0, address.lastIndexOf(":")))
   }
 
   get text(): Read<string> {
@@ -120,7 +121,9 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
     const { transfer } = this
     return Effect.async<void>((resume) => {
       const look = (): void => {
-        if (transfer.settled || transfer.unread > most) resume(Effect.void)
+        if (!transfer.settled && !transfer.isTaken && transfer.unread <= most) return
+        transfer.detach(look)
+        resume(Effect.void)
       }
       transfer.attach(look, Infinity)
       look()
@@ -151,7 +154,7 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
         if (told || (transfer.unread === 0 && !transfer.settled)) return
         // what comes while it takes is for the next to take
         told = true
-        transfer.attach(undefined, mostUnread)
+        transfer.detach(look)
         if (transfer.unread > 0) resume(Effect.succeed(Chunk.unsafeFromArray(transfer.takeChunks())))
         else if (transfer.failure === undefined) resume(Effect.fail(Option.none()))
         else resume(Effect.fail(Option.some(this.error(transfer.failure))))

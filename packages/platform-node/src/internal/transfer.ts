@@ -35,7 +35,7 @@ export class Transfer implements Exchange {
   activeStreams = 0
   /** The one that its call made before it. */
   before: Transfer | undefined = undefined
-  /** Lanes that could not send it. */
+  /** Lanes that could not send it and have sent nothing else, or may send other requests. */
   refusals = 0
 
   status = 0
@@ -51,7 +51,7 @@ export class Transfer implements Exchange {
   isTaken = false
   private most = mostUnread
   private paused = false
-  private reader: (() => void) | undefined = undefined
+  private readers: Set<() => void> | undefined = undefined
   private sent: Sent | undefined = undefined
 
   constructor(
@@ -70,7 +70,9 @@ export class Transfer implements Exchange {
     private unsent: HedgeAttempt.HedgeAttempt | undefined,
     /** Told once: the head of the answer has come, or it has failed before. */
     private onHead: (() => void) | undefined
-  ) {}
+  ) {
+    if (body instanceof Readable) body.on("error", (error) => this.onBodyFailed(error))
+  }
 
   get scheme(): "http" | "https" {
     return this.group.upstream.secure ? "https" : "http"
@@ -110,11 +112,20 @@ export class Transfer implements Exchange {
 
   // --- its body ------------------------------------------------------------------------------------------------------
 
-  /** One at a time is told that there is more to take, or the end, or an error; of what is not taken, `most` bytes are let in. */
-  attach(reader: (() => void) | undefined, most: number): void {
-    this.reader = reader
+  /** A reader is told that there is more to take, or the end, or an error; of what is not taken, `most` bytes are let in. */
+  attach(reader: () => void, most: number): void {
+    this.readers ??= new Set()
+    this.readers.add(reader)
     this.most = most
     this.resumeIfRoom()
+  }
+
+  detach(reader: () => void): void {
+    this.readers?.delete(reader)
+  }
+
+  private tellReaders(): void {
+    if (this.readers !== undefined) for (const reader of this.readers) reader()
   }
 
   /** All that has come and has not been taken. */
@@ -153,7 +164,7 @@ export class Transfer implements Exchange {
     else this.chunks.push(chunk)
     this.unread += chunk.length
     this.paused = this.unread >= this.most
-    this.reader?.()
+    this.tellReaders()
     return !this.paused
   }
 
@@ -164,7 +175,8 @@ export class Transfer implements Exchange {
 
   onRefused(error: Error): void {
     if (this.settled) return
-    this.refusals++
+    // one that has served others and ends now is no sign that the next will refuse, too
+    if (this.fresh || this.lane?.state === "open") this.refusals++
     this.member = undefined
     this.sent = undefined
     this.takenAt = 0
@@ -178,6 +190,13 @@ export class Transfer implements Exchange {
     this.settle("Failed")
   }
 
+  /** While it waits. On a lane it is the lane's. */
+  private onBodyFailed(error: Error): void {
+    if (this.settled || this.member !== undefined) return
+    this.group.withdraw(this)
+    this.onError(error)
+  }
+
   private tellHead(): void {
     const { onHead } = this
     this.onHead = undefined
@@ -185,13 +204,13 @@ export class Transfer implements Exchange {
   }
 
   private settle(outcome: RequestEnded["outcome"]): void {
-    const { body, group, reader } = this
+    const { body, group } = this
     this.endedAt = performance.now()
     this.sent = undefined
     if (body instanceof Readable && !body.destroyed) body.destroy()
     group.reporter?.requestEnded(this, outcome)
     if (this.firstByteAt === 0) this.tellHead()
-    reader?.()
+    this.tellReaders()
   }
 }
 
