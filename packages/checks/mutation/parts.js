@@ -1,0 +1,76 @@
+/**
+ * What is mutated together, and the tests that are to notice it. Every source file of the two packages is in one part. A part leaves out
+ * tests that cost far more than they would add: those of the other parts, and those below.
+ */
+
+const learning = new Set(
+  [
+    "adaptive",
+    "adaptivePolicy",
+    "adaptiveSchedule",
+    "decisions",
+    "estimator",
+    "guards",
+    "histogram",
+    "inspect",
+    "learners",
+    "lru",
+    "pairs",
+    "policyLayer",
+    "solver",
+    "survival",
+    "tuned",
+    "windows"
+  ].map((name) => `packages/hedge/src/internal/${name}.ts`)
+)
+
+/** A file is named from the root. */
+export const parts = {
+  engine: {
+    package: "hedge",
+    holds: (/** @type {string} */ file) => !learning.has(file),
+    mutate: ["packages/hedge/src/**/*.ts", ...[...learning].map((file) => `!${file}`)],
+    tests: ["packages/hedge/test/*.test.ts", "packages/hedge/test/{model,stream}/*.test.ts"]
+  },
+  learning: {
+    package: "hedge",
+    holds: (/** @type {string} */ file) => learning.has(file),
+    mutate: [...learning],
+    tests: [
+      "packages/hedge/test/adaptive/*.test.ts",
+      "packages/hedge/test/{config,learners,ownership}.test.ts"
+    ]
+  },
+  platform: {
+    package: "platform",
+    holds: () => true,
+    mutate: ["packages/platform/src/**/*.ts"],
+    tests: ["packages/platform/test/**/*.test.ts"]
+  }
+}
+
+export const excludedFiles = [
+  // tens of thousands of calls, then garbage collection
+  "packages/hedge/test/leaks.test.ts",
+  // reads the sources, which Stryker has rewritten
+  "packages/hedge/test/anyHost.test.ts",
+  // losers over sockets, by the dozen: a minute and a half
+  "packages/platform/test/losers.test.ts",
+  "packages/platform/test/events/losers.test.ts",
+  // runs tsc
+  "packages/platform/test/types.test.ts"
+]
+
+/** Tests of more than a second, by a part of their names. */
+export const excludedTests = [
+  "the extra load stays within",
+  "extra load within the budget, and every call ends",
+  "after a thousand calls of every outcome",
+  "whatever both do to FiberRefs",
+  "accounts for every attempt, success, finalizer and release",
+  "10,000 of them in one call",
+  "within 6 % on average",
+  "on 200 random distributions",
+  "is left alone for longer each time",
+  "keeps the hedge rate within 0.5 points"
+]
