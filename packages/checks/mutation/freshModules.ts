@@ -1,4 +1,4 @@
-import type { File, Task } from "@vitest/runner"
+import type { CancelReason, File, Task } from "@vitest/runner"
 import { globalValue } from "effect/GlobalValue"
 import { vi } from "vitest"
 import { VitestTestRunner } from "vitest/runners"
@@ -20,7 +20,16 @@ const leaveOut = (task: Task): void => {
  * Effect's modules: to load those takes longer than most files' tests.
  */
 export default class FreshModules extends VitestTestRunner {
+  private ended = false
+
+  /** A test has failed, and with it the mutant: no other file is loaded. */
+  override cancel(reason: CancelReason): void {
+    super.cancel(reason)
+    this.ended = true
+  }
+
   override importFile(path: string, source: "collect" | "setup"): unknown {
+    if (this.ended) return
     if (source === "collect") {
       // Stryker's instrumentation holds on to this object
       Object.assign(Reflect.get(globalThis, "__stryker__"), {

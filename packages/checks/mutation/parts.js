@@ -30,7 +30,11 @@ export const parts = {
     package: "hedge",
     holds: (/** @type {string} */ file) => !learning.has(file),
     mutate: ["packages/hedge/src/**/*.ts", ...[...learning].map((file) => `!${file}`)],
-    tests: ["packages/hedge/test/*.test.ts", "packages/hedge/test/{model,stream}/*.test.ts"]
+    tests: [
+      "packages/hedge/test/*.test.ts",
+      "packages/hedge/test/{model,stream}/*.test.ts",
+      "packages/hedge/test/adaptive/policy.test.ts"
+    ]
   },
   learning: {
     package: "hedge",

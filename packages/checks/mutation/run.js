@@ -1,6 +1,7 @@
 /**
  * `npm run mutation [-- [--package=hedge|platform] [FILE ...] [--OPTION=VALUE ...]]`: changes the sources, a little each time, and counts the
- * changes that no test notices. A file is named as `internal/gates.ts`; options are Stryker's.
+ * changes that no test notices. A file is named as `internal/gates.ts` or, a part of it, `internal/gates.ts:44-60`; options are
+ * Stryker's.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -24,6 +25,8 @@ const fail = (/** @type {string} */ message) => {
   process.exit(2)
 }
 
+const pathOf = (/** @type {string} */ file) => file.replace(/:.*/, "")
+
 const packages = new Set(Object.values(parts).map((part) => part.package))
 if (values.package !== undefined && !packages.has(values.package)) {
   fail(`--package=${values.package}: one of ${[...packages].join(", ")}`)
@@ -32,11 +35,13 @@ if (values.package !== undefined && !packages.has(values.package)) {
 const chosen = Object.entries(parts).filter(([, part]) => (values.package ?? part.package) === part.package)
 const runs = chosen.flatMap(([name, part]) => {
   if (positionals.length === 0) return [{ name, files: [] }]
-  const files = positionals.map((file) => `packages/${part.package}/src/${file}`).filter(part.holds)
+  const files = positionals
+    .map((file) => `packages/${part.package}/src/${file}`)
+    .filter((file) => part.holds(pathOf(file)))
   return files.length === 0 ? [] : [{ name, files }]
 })
 const known = (/** @type {string} */ file) =>
-  chosen.some(([, part]) => existsSync(`${root}packages/${part.package}/src/${file}`))
+  chosen.some(([, part]) => existsSync(`${root}packages/${part.package}/src/${pathOf(file)}`))
 const unknown = positionals.filter((file) => !known(file))
 if (unknown.length > 0) fail(`no such file in src: ${unknown.join(", ")}`)
 

@@ -5,16 +5,25 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 import all from "../../../vitest.config.js"
 import { excludedFiles, parts } from "./parts.js"
 
-/** What killed the mutant before first, then the quickest: the first failure ends a mutant's run. */
+/** The files whose tests have killed a mutant, the latest first, and how long each file has taken when it was run to its end. */
+const killers: Array<string> = []
+const durations = new Map<string, number>()
+
+/** Killers of other mutants first, then the quickest: the first failure ends a mutant's run. */
 class KillersFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
-    const cost = ({ moduleId, project }: TestSpecification): number => {
-      const known = this.ctx.cache.getFileTestResults(
-        `${project.name}:${relative(this.ctx.config.root, moduleId)}`
-      )
-      return known === undefined ? 0 : known.failed ? -1 : known.duration
+    for (const { moduleId, project } of files) {
+      const key = `${project.name}:${relative(this.ctx.config.root, moduleId)}`
+      const known = this.ctx.cache.getFileTestResults(key)
+      durations.set(moduleId, Math.max(known?.duration ?? 0, durations.get(moduleId) ?? 0))
+      if (known?.failed) killers.unshift(moduleId)
     }
-    return [...files].sort((one, other) => cost(one) - cost(other))
+    killers.splice(0, Infinity, ...new Set(killers))
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const kills = killers.indexOf(moduleId)
+      return kills >= 0 ? kills - killers.length : durations.get(moduleId)!
+    }
+    return [...files].sort((one, other) => rank(one) - rank(other))
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Cause, Duration, Effect, Exit, Fiber, Option, TestClock } from "effect"
+import { Cause, Deferred, Duration, Effect, Exit, Fiber, Option, TestClock } from "effect"
 import { Hedge, HedgeAttempt, HedgeOutcome, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 import { poll, roots, settled, start } from "./support.js"
@@ -58,6 +58,22 @@ describe("C20: the deadline", () => {
       yield* start(script, HedgeSchedule.fixed(500), { deadline: 500 })
       yield* TestClock.adjust("1 day")
       expect((yield* script.observed).starts).toBe(1)
+    })
+  )
+
+  it.effect("comes before a hedge after a failure at that very moment", () =>
+    Effect.gen(function* () {
+      const answer = yield* Deferred.make<never, string>()
+      let starts = 0
+      const attempt = Effect.suspend(() => {
+        starts += 1
+        return Deferred.await(answer)
+      })
+      yield* Effect.fork(Hedge.hedge(attempt, { schedule: HedgeSchedule.onFailure, deadline: 500 }))
+      yield* settled
+      yield* Effect.fork(Effect.delay(Deferred.fail(answer, "down"), 500))
+      yield* TestClock.adjust(500)
+      expect(starts).toBe(1)
     })
   )
 
