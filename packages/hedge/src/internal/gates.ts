@@ -46,12 +46,9 @@ export const refusalOf = (call: Call, staggered: boolean, now: number): Refusal 
   if (call.deadlineAt - now < leastTimeLeft(call) || call.deadlineAt <= now) return because("Deadline")
   const learned = staggered ? call.learners?.refusal(now) : undefined
   if (learned !== undefined) return because(learned)
-  if (policy.gates.length > 0) {
-    const state = call.stateOf(now)
-    for (const gate of policy.gates) {
-      const reason = gate(state)
-      if (reason !== undefined) return because(checkReason(reason))
-    }
+  for (const gate of policy.gates) {
+    const reason = gate(call.stateOf(now))
+    if (reason !== undefined) return because(checkReason(reason))
   }
   if (!hasTarget(call, now)) return because("NoDistinctTarget")
   const throttle = call.throttle.refusedBy(now)
