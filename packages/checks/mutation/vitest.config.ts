@@ -34,8 +34,8 @@ export default defineConfig({
     include: parts[process.env.MUTATION_PART as keyof typeof parts].tests,
     exclude: excludedFiles,
     env: { MODEL_RUNS: "30", STREAM_RUNS: "20" },
-    testTimeout: 5_000,
-    hookTimeout: 5_000,
+    testTimeout: 15_000,
+    hookTimeout: 15_000,
     // `freshModules.ts` isolates
     poolOptions: { threads: { isolate: false } },
     runner: fileURLToPath(new URL("freshModules.ts", import.meta.url)),
