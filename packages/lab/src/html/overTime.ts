@@ -56,11 +56,12 @@ export const stretches = (
 
 /** Hedges by when they were sent, of calls that were all due at once. @param calls how many; @param sentAt in milliseconds since then. */
 export const launches = (calls: number, sentAt: ReadonlyArray<number>): ReadonlyArray<Stretch> => {
-  const endMs = Math.max(...sentAt)
+  // there may be more than can be the arguments of one function
+  const endMs = sentAt.reduce((latest, ms) => Math.max(latest, ms), 0)
   const width = endMs / mostParts
   const counted = Array.from({ length: mostParts }, () => 0)
   for (const ms of sentAt) counted[Math.min(mostParts - 1, Math.floor(ms / width))]! += 1
-  return sentAt.length === 0 || endMs <= 0
+  return endMs <= 0
     ? []
     : counted.map((hedges, i) => ({ fromMs: i * width, toMs: (i + 1) * width, extraLoad: hedges / calls }))
 }

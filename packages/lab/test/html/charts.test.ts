@@ -159,6 +159,11 @@ describe("the extra load", () => {
     expect(stretches.reduce((sum, { extraLoad }) => sum + extraLoad, 0)).toBeCloseTo(0.3)
     expect(stretches.at(-1)).toMatchObject({ toMs: 60, extraLoad: 0.2 })
   })
+
+  it("of calls that were due at once may be of more hedges than a function takes arguments", () => {
+    const hedges = Array.from({ length: 300_000 }, (_, i) => i / 1_000)
+    expect(OverTime.launches(20_000, hedges).at(-1)).toMatchObject({ toMs: 299.999 })
+  })
 })
 
 it("a chart of nothing is none", () => {
