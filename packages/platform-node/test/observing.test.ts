@@ -1,7 +1,7 @@
 import { HttpClient } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { LaneMetrics } from "@effect-hedge/platform-node"
-import { Effect, Logger, LogLevel, Metric, Tracer } from "effect"
+import { Effect, Logger, LogLevel, Metric, MetricState, Tracer } from "effect"
 import { serve } from "../../platform/test/support/server.js"
 import { idle, lanes } from "./support/clients.js"
 
@@ -63,6 +63,21 @@ describe("A request over a lane", () => {
       expect(states).toContainEqual(["lane.opened", {}, 1])
       expect(states).toContainEqual(["lane.request.phase", { phase: "firstByte" }, 2])
       expect(states).toContainEqual(["lane.request.phase", { phase: "tcp" }, 1])
+    }).pipe(Effect.provide(lanes({ listeners: [LaneMetrics.listener] })))
+  )
+
+  it.scopedLive("is counted in buckets whose bounds are written without a rounding error", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"))
+      yield* text(server.url)
+      yield* idle
+      const bounds = (yield* Metric.snapshot).flatMap(({ metricKey, metricState }) =>
+        metricKey.name === "lane.request.phase" && MetricState.isHistogramState(metricState)
+          ? metricState.buckets.map(([bound]) => bound)
+          : []
+      )
+      expect(bounds).toContain(0.3)
+      expect(bounds.filter((bound) => Number.isFinite(bound) && String(bound).length > 5)).toEqual([])
     }).pipe(Effect.provide(lanes({ listeners: [LaneMetrics.listener] })))
   )
 

@@ -4,9 +4,11 @@ import type { LaneEvent, Listener, Phases, RequestEnded } from "../LaneEvent.js"
 const counter = (name: string, description: string) =>
   MetricKey.counter(name, { description, incremental: true })
 
-/** 1, 2, 3, 5, 7 in each decade from 0.1 ms to 70 s. */
+/** 1, 2, 3, 5, 7 in each decade from 0.1 ms to 70 s. (3 × 0.1 would be 0.30000000000000004.) */
 const millis = MetricBoundaries.fromIterable(
-  [0.1, 1, 10, 100, 1_000, 10_000].flatMap((decade) => [1, 2, 3, 5, 7].map((step) => step * decade))
+  [1, 10, 100, 1_000, 10_000, 100_000].flatMap((decade) =>
+    [1, 2, 3, 5, 7].map((step) => (step * decade) / 10)
+  )
 )
 
 const streams = MetricBoundaries.fromIterable([0, 1, 2, 5, 10, 20, 50, 100])
