@@ -25,7 +25,7 @@ const make = (settings: Partial<PingSettings> = {}) => {
   } satisfies PingHost & Record<string, unknown>
   const pings = new Pings(
     session as unknown as ClientHttp2Session,
-    { pingInterval: 500, pingTimeout: 10_000, pingWhenIdle: false, ...settings },
+    { pingInterval: 500, pingTimeout: 10_000, ...settings },
     host
   )
   const pass = (millis: number) => vi.advanceTimersByTime(millis)
@@ -84,16 +84,6 @@ describe("the PINGs of a lane", () => {
     host.inFlight = 1
     pings.onSent()
     expect(session.sent).toBe(before + 1)
-  })
-
-  it("go on while nothing is in flight, if asked for", () => {
-    const { session, host, pass, answer } = make({ pingWhenIdle: true })
-    host.inFlight = 0
-    for (let i = 0; i < 60; i++) {
-      pass(1000)
-      answer()
-    }
-    expect(session.sent).toBeGreaterThanOrEqual(5)
   })
 
   it("none but for resets, if the interval is infinite", () => {

@@ -25,17 +25,6 @@ export interface Http2Settings extends PingSettings {
   readonly resetsPerSecond: number
 }
 
-export const defaultHttp2Settings: Http2Settings = {
-  streamsPerLane: 100,
-  windowSize: 262_144,
-  connectionWindowSize: 1_048_576,
-  pingInterval: 500,
-  pingTimeout: 10_000,
-  pingWhenIdle: false,
-  resetBurst: 400,
-  resetsPerSecond: 20
-}
-
 /**
  * Requests in flight until the server has said how many it allows. RFC 9113 sets no limit at first and advises servers to allow 100; but a stream above
  * a limit that has not arrived yet is refused. What is known to allow fewer than this is rare, and the wait is one round trip.

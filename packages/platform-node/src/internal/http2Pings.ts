@@ -5,8 +5,6 @@ export interface PingSettings {
   readonly pingInterval: number
   /** A connection on which nothing has come for so many milliseconds, with a PING out, is dead. */
   readonly pingTimeout: number
-  /** Whether PINGs go on while there is nothing in flight. */
-  readonly pingWhenIdle: boolean
 }
 
 /** Who is told what PINGs find out. */
@@ -44,9 +42,7 @@ export class Pings {
     private readonly session: ClientHttp2Session,
     private readonly settings: PingSettings,
     private readonly host: PingHost
-  ) {
-    if (settings.pingWhenIdle) this.arm()
-  }
+  ) {}
 
   /**
    * Milliseconds: the moving average, and never less than how long a PING is out, or than how long the server has not read what is sent to it: PINGs
@@ -112,8 +108,8 @@ export class Pings {
     const busy = this.host.inFlight > 0
     const starved = busy && (this.session.state.remoteWindowSize ?? 1) <= 0
     this.starvedAt = starved ? (this.starvedAt ?? now) : undefined
-    if (busy || this.settings.pingWhenIdle) this.pingIfDue(now)
-    if (!this.armed && (busy || this.settings.pingWhenIdle || this.sentAt !== undefined)) this.arm()
+    if (busy) this.pingIfDue(now)
+    if (!this.armed && (busy || this.sentAt !== undefined)) this.arm()
   }
 
   /** A connection on which nothing happens is asked rarely: some servers take many PINGs without requests for an attack. */

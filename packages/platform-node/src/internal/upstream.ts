@@ -70,7 +70,6 @@ export const resolve = (
     connectionWindowSize: options.connectionWindowSize,
     pingInterval: Duration.toMillis(options.pingInterval),
     pingTimeout: Duration.toMillis(options.pingTimeout),
-    pingWhenIdle: false,
     resetBurst: options.resetBurst,
     resetsPerSecond: options.resetsPerSecond,
     connectTimeout: Duration.toMillis(options.connectTimeout),

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { connect as connectTcp, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
-import { defaultHttp2Settings, type Http2Settings, openHttp2 } from "../../src/internal/http2Lane.js"
+import { type Http2Settings, openHttp2 } from "../../src/internal/http2Lane.js"
 import type { DrainReason, Exchange, Lane, LaneOwner, Sent } from "../../src/internal/lane.js"
+import { resolve as resolveUpstream } from "../../src/internal/upstream.js"
 
 /** Something whose changes can be waited for, without a clock. */
 export class Watched {
@@ -169,7 +170,7 @@ export const openLane = async (
 ): Promise<OpenedLane> => {
   const socket = await connected(port, tls)
   const owner = new RecordedOwner()
-  const lane = openHttp2(socket, { ...defaultHttp2Settings, ...settings }, owner)
+  const lane = openHttp2(socket, { ...resolveUpstream(`http://127.0.0.1:${port}`, {}), ...settings }, owner)
   return {
     lane,
     owner,
