@@ -87,7 +87,7 @@ const send = (
   return guarded(head, flags, {
     onSuccess: () => {
       const { failure } = transfer
-      if (transfer.firstByteAt === 0) return Effect.fail(requestError(request, failure!, transfer.sentAt > 0))
+      if (!transfer.isAnswered) return Effect.fail(requestError(request, failure!, transfer.isSent))
       if (willUnwind(fiber, flags)) transfer.cancel(interrupted)
       return Effect.succeed(new LaneResponse(request, transfer))
     },

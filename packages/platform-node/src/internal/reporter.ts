@@ -6,15 +6,18 @@ import type { DrainReason } from "./lane.js"
 import type { Member } from "./member.js"
 import type { Transfer } from "./transfer.js"
 
-const between = (start: number, end: number): number | undefined =>
-  start === 0 || end === 0 ? undefined : end - start
+/** Undefined if one of them has not happened. */
+const between = (start: number, end: number): number | undefined => {
+  const millis = end - start
+  return Number.isNaN(millis) ? undefined : millis
+}
 
 /** Where the time of a request went, as far as it has come. */
 export const phasesOf = (transfer: Transfer): Phases => {
   const { endedAt, firstByteAt, fresh, member, sentAt, startedAt, takenAt } = transfer
   const { dns, tcp, tls } = fresh && member !== undefined ? member.phases : noConnect
   const acquired = between(startedAt, takenAt)
-  const waited = acquired ?? (endedAt === 0 ? 0 : endedAt - startedAt)
+  const waited = acquired ?? between(startedAt, endedAt) ?? 0
   return {
     queued: Math.max(0, waited - (dns ?? 0) - (tcp ?? 0) - (tls ?? 0)),
     dns,

@@ -9,7 +9,7 @@ import {
 } from "@effect/platform"
 import { Chunk, Context, Effect, Inspectable, Option, Stream } from "effect"
 import { guarded } from "./interruption.js"
-import { mostUnread, type Transfer } from "./transfer.js"
+import type { Transfer } from "./transfer.js"
 
 type Read<A> = Effect.Effect<A, HttpClientError.ResponseError>
 
@@ -125,7 +125,7 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
         transfer.detach(look)
         resume(Effect.void)
       }
-      transfer.attach(look, Infinity)
+      transfer.attach(look, true)
       look()
     })
   }
@@ -159,7 +159,7 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
         else if (transfer.failure === undefined) resume(Effect.fail(Option.none()))
         else resume(Effect.fail(Option.some(this.error(transfer.failure))))
       }
-      transfer.attach(look, mostUnread)
+      transfer.attach(look, false)
       look()
     })
   }

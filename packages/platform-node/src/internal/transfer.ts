@@ -9,7 +9,7 @@ import type { Exchange, Lane, Sent } from "./lane.js"
 import type { Member } from "./member.js"
 
 /** Of a body that nobody reads so many bytes are taken in; then its sender has to wait. */
-export const mostUnread = 64 * 1024
+const mostUnread = 64 * 1024
 
 /** Milliseconds that a request may wait for its lane without its hedge being put off. */
 const shortWait = 1
@@ -21,12 +21,13 @@ const noChunks: ReadonlyArray<Uint8Array> = []
 
 /** One request and its answer, from the queue to the last byte, over whatever lane it is given. */
 export class Transfer implements Exchange {
-  // performance.now() of what has happened; 0 of what has not
+  // performance.now() of what has happened; NaN of what has not. No field that begins with a small integer ever holds another number: V8 would change
+  // the shape of all transfers that are in flight
   readonly startedAt = performance.now()
-  takenAt = 0
-  sentAt = 0
-  firstByteAt = 0
-  endedAt = 0
+  takenAt = Number.NaN
+  sentAt = Number.NaN
+  firstByteAt = Number.NaN
+  endedAt = Number.NaN
   /** Its lane. */
   member: Member | undefined = undefined
   /** Whether it is the first on its lane. */
@@ -49,7 +50,8 @@ export class Transfer implements Exchange {
   unread = 0
   /** Whether some of it has been taken. */
   isTaken = false
-  private most = mostUnread
+  /** Whether its reader wants all of it at once. */
+  private wantsAll = false
   private paused = false
   private readers: Set<() => void> | undefined = undefined
   private sent: Sent | undefined = undefined
@@ -82,6 +84,16 @@ export class Transfer implements Exchange {
     return this.member?.lane
   }
 
+  /** Whether its headers have been handed to a socket. */
+  get isSent(): boolean {
+    return !Number.isNaN(this.sentAt)
+  }
+
+  /** Whether the head of the answer has come. */
+  get isAnswered(): boolean {
+    return !Number.isNaN(this.firstByteAt)
+  }
+
   /** Whether nothing more will come. */
   get settled(): boolean {
     return this.ended || this.failure !== undefined
@@ -112,11 +124,11 @@ export class Transfer implements Exchange {
 
   // --- its body ------------------------------------------------------------------------------------------------------
 
-  /** A reader is told that there is more to take, or the end, or an error; of what is not taken, `most` bytes are let in. */
-  attach(reader: () => void, most: number): void {
+  /** A reader is told that there is more to take, or the end, or an error. One that wants all lets in any number of bytes. */
+  attach(reader: () => void, wantsAll: boolean): void {
     this.readers ??= new Set()
     this.readers.add(reader)
-    this.most = most
+    this.wantsAll = wantsAll
     this.resumeIfRoom()
   }
 
@@ -138,8 +150,12 @@ export class Transfer implements Exchange {
     return chunks
   }
 
+  private get isFull(): boolean {
+    return this.unread >= mostUnread && !this.wantsAll
+  }
+
   private resumeIfRoom(): void {
-    if (!this.paused || this.unread >= this.most) return
+    if (!this.paused || this.isFull) return
     this.paused = false
     this.sent?.resume()
   }
@@ -163,7 +179,7 @@ export class Transfer implements Exchange {
     if (this.chunks === undefined) this.chunks = listOf(chunk)
     else this.chunks.push(chunk)
     this.unread += chunk.length
-    this.paused = this.unread >= this.most
+    this.paused = this.isFull
     this.tellReaders()
     return !this.paused
   }
@@ -179,8 +195,8 @@ export class Transfer implements Exchange {
     if (this.fresh || this.lane?.state === "open") this.refusals++
     this.member = undefined
     this.sent = undefined
-    this.takenAt = 0
-    this.sentAt = 0
+    this.takenAt = Number.NaN
+    this.sentAt = Number.NaN
     this.group.restart(this, error)
   }
 
@@ -209,7 +225,7 @@ export class Transfer implements Exchange {
     this.sent = undefined
     if (body instanceof Readable && !body.destroyed) body.destroy()
     group.reporter?.requestEnded(this, outcome)
-    if (this.firstByteAt === 0) this.tellHead()
+    if (!this.isAnswered) this.tellHead()
     this.tellReaders()
   }
 }
