@@ -52,7 +52,7 @@ export const make = (config: ClientConfig): Effect.Effect<Client, never, Scope.S
           return {
             outcomes,
             streamsAtStart,
-            hedges: hedged?.counts() ?? Hedged.start(),
+            hedges: hedged?.counts() ?? Hedged.noHedges(),
             background: background.report(),
             isComplete: background.isComplete,
             strain: strain()

@@ -15,7 +15,7 @@ export interface Upstream {
   readonly arrivals: () => ReadonlyArray<Arrival>
 }
 
-/** What the article's upstream allowed on a connection. */
+/** The least that RFC 9113, 6.5.2, recommends, and what many servers allow. */
 const maxConcurrentStreams = 100
 
 export const make: Effect.Effect<Upstream, never, Scope.Scope> = Effect.gen(function* () {

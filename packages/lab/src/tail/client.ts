@@ -72,7 +72,7 @@ export const make = (options: ClientConfig): Effect.Effect<Client, never, Scope.
             sent: after.sent - before.sent,
             connections: after.connections - before.connections,
             cancelled: copies.cancelled,
-            hedges: hedged?.counts() ?? Hedged.start(),
+            hedges: hedged?.counts() ?? Hedged.noHedges(),
             learned: yield* hedged?.learned ?? Effect.succeed(null),
             strain: strain(),
             // after the watch has ended, since this takes time

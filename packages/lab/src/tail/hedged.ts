@@ -35,7 +35,7 @@ export const hedge = (
   options: HttpHedge.Options = {}
 ) =>
   Effect.gen(function* () {
-    let counts = start()
+    let counts = noHedges()
     const listener: HedgeEvent.Listener = {
       onEvent: (event) => {
         switch (event._tag) {
@@ -54,7 +54,7 @@ export const hedge = (
       client: client.pipe(HttpHedge.withHedge({ ...options, policy })),
       layer: HedgeEvent.layer(listener),
       forget: () => {
-        counts = start()
+        counts = noHedges()
       },
       counts: (): HedgeCounts => counts,
       /** What the policy knows now. */
@@ -76,5 +76,4 @@ const learnedOf = (known: HedgePolicy.Inspection): Learned => ({
 const finite = (duration: Duration.Duration): number | null =>
   Duration.isFinite(duration) ? Duration.toMillis(duration) : null
 
-/** No hedges yet. */
-export const start = () => ({ hedgedCalls: 0, sent: 0, won: 0, suppressed: {} as Record<string, number> })
+export const noHedges = () => ({ hedgedCalls: 0, sent: 0, won: 0, suppressed: {} as Record<string, number> })

@@ -37,7 +37,7 @@ const accepted = (typed: Typed) => Either.getOrThrowWith(parse(typed), (error) =
 const modesOf = (typed: Typed) => accepted(typed).modes.map(nameOf)
 
 describe("what is not given", () => {
-  it("is the article's experiment: 40 streams, 512 KB/s for each connection, a probe every 100 ms for 10 s", () => {
+  it("is 40 streams, 512 KB/s for each connection, a probe every 100 ms for 10 s", () => {
     const { background, modes, ...others } = accepted({})
     expect(others).toEqual({
       bandwidth: { down: 524_288, up: 524_288 },
