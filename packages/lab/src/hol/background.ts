@@ -1,8 +1,8 @@
 /** The background: long streams, each of which counts once its first data is in, and is followed by another when it ends. */
 import type { HttpClient } from "@effect/platform"
 import { Cause, Effect, Fiber, type Scope, Stream } from "effect"
+import { now } from "../clock.js"
 import { nameFailure } from "../tail/client.js"
-import { now } from "../tail/clock.js"
 import { type ClientConfig, paths, type Streams } from "./protocol.js"
 import type { Stream as StreamSettings } from "./settings.js"
 

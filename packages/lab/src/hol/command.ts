@@ -1,7 +1,7 @@
 /** `hedge-lab hol`: what long streams on a shared connection do to small requests, and what helps: head-of-line blocking. */
 import { Command, HelpDoc, Options } from "@effect/cli"
 import { Console, Effect } from "effect"
-import * as Progress from "../tail/progress.js"
+import * as Progress from "../progress.js"
 import { declare } from "../words.js"
 import * as Experiment from "./experiment.js"
 import * as HolOptions from "./options.js"

@@ -1,6 +1,6 @@
 /** Probes: small requests at their pace, beside whatever else the client is doing. */
 import { type Cause, Effect } from "effect"
-import { now } from "../tail/clock.js"
+import { now } from "../clock.js"
 import * as Load from "../tail/load.js"
 import type { Pace } from "./settings.js"
 

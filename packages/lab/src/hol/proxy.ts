@@ -5,8 +5,8 @@
  */
 import * as Net from "node:net"
 import { Effect, type Scope } from "effect"
+import { now } from "../clock.js"
 import { listen } from "../listen.js"
-import { now } from "../tail/clock.js"
 import type { ProxyConfig } from "./protocol.js"
 
 export interface Proxy {

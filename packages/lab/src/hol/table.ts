@@ -1,6 +1,7 @@
 /** The report for people. */
+
+import { grid } from "../grid.js"
 import { ofProcess } from "../tail/strain.js"
-import { grid } from "../tail/table.js"
 import type { Result } from "./experiment.js"
 import { type Row, rowOf } from "./row.js"
 import { nameOf, type Settings, type Stream } from "./settings.js"

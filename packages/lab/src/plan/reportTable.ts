@@ -1,5 +1,5 @@
 /** The plan for people. */
-import { grid } from "../tail/table.js"
+import { grid } from "../grid.js"
 import type { Code } from "./paste.js"
 import type { Figures, Goals, Outlook, Row } from "./plan.js"
 import { names } from "./plan.js"

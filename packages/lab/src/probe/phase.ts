@@ -1,7 +1,7 @@
 /** Phases of a look at an upstream: each has its name, and a part of the time that there is. */
 import type { EventEmitter } from "node:events"
 import { Data, Effect } from "effect"
-import { now } from "../tail/clock.js"
+import { now } from "../clock.js"
 import type { Phase } from "./findings.js"
 
 /** A phase that came to no good end. */

@@ -1,5 +1,5 @@
 /** The findings for people: a column for each address. */
-import { grid } from "../tail/table.js"
+import { grid } from "../grid.js"
 import type { AddressFinding, Failure, Finding, Phase } from "./findings.js"
 
 export const render = ({ addresses, dnsMs, url }: Finding): string => {

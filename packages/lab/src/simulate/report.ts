@@ -1,5 +1,5 @@
 /** What was simulated, for programs and for people. */
-import { grid } from "../tail/table.js"
+import { grid } from "../grid.js"
 import { type Row, type Side, warmUpOf } from "./experiment.js"
 import type { Load, Settings } from "./settings.js"
 import type { Line } from "./suite/line.js"

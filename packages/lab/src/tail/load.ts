@@ -3,7 +3,7 @@
  * counts from that moment. A generator that falls behind therefore makes latencies longer; it cannot hide them.
  */
 import { Cause, Deferred, Effect, type Exit, Fiber } from "effect"
-import { now } from "./clock.js"
+import { now } from "../clock.js"
 import type { Load } from "./settings.js"
 
 export interface Outcomes {

@@ -6,8 +6,8 @@
 
 import * as Http from "node:http"
 import { Effect, type Scope } from "effect"
+import { now } from "../clock.js"
 import { listen } from "../listen.js"
-import { now } from "./clock.js"
 import { sampler } from "./latency.js"
 import { copyHeader, type ServerConfig, type ServerReport } from "./protocol.js"
 import type { Latency } from "./settings.js"

@@ -1,7 +1,7 @@
 /** Whether the machine was up to the measurement: how late a process's event loop was, and how busy the processors. */
 import { cpus } from "node:os"
-import { now } from "./clock.js"
-import { medianOf } from "./median.js"
+import { now } from "../clock.js"
+import { medianOf } from "../median.js"
 import type { Side } from "./settings.js"
 
 export interface Strain {

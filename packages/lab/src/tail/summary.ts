@@ -1,5 +1,5 @@
 /** What was counted on one side, as figures. */
-import { medianOf } from "./median.js"
+import { medianOf } from "../median.js"
 import type { ClientReport, Learned, ServerReport } from "./protocol.js"
 import { medianStrain, type Strain } from "./strain.js"
 

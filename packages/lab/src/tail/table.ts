@@ -1,4 +1,5 @@
 /** The report for people. */
+import { grid } from "../grid.js"
 import type { Result } from "./experiment.js"
 import type { Forecast } from "./forecast.js"
 import type { Learned } from "./protocol.js"
@@ -183,22 +184,6 @@ export const notes = (
       ? "Theory: unknown, since the server's distribution is."
       : "Theory: every copy independent, clients and network free. Ideal: each percentile by the policy that is best for it, within the extra load and the copies."
   ]
-}
-
-/** Columns as wide as their widest cell, the first to the left and the others to the right. */
-export const grid = (rows: ReadonlyArray<Row>): string => {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)))
-  return rows
-    .map((row) =>
-      widths
-        .map((width, column) => {
-          const cell = row[column] ?? ""
-          return column === 0 ? cell.padEnd(width) : cell.padStart(width)
-        })
-        .join("  ")
-        .trimEnd()
-    )
-    .join("\n")
 }
 
 const listing = (counts: Readonly<Record<string, number>>): string =>

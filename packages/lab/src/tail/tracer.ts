@@ -1,9 +1,9 @@
 /** Notes what became of each attempt, for `--html`. */
 import { Context, Duration, Effect, FiberRef, type Layer, Option } from "effect"
 import { HedgeEvent } from "effect-hedge"
+import { now } from "../clock.js"
 import { type Attempt, type Call, type CallGroup, evenly, largest } from "../html/call.js"
 import { launches, type Stretch, stretches } from "../html/overTime.js"
-import { now } from "./clock.js"
 import { dueTimes } from "./load.js"
 import type { Trace } from "./protocol.js"
 import type { Load } from "./settings.js"

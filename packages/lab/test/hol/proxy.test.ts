@@ -2,8 +2,8 @@ import { once } from "node:events"
 import * as Net from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
+import { now } from "../../src/clock.js"
 import * as Proxy from "../../src/hol/proxy.js"
-import { now } from "../../src/tail/clock.js"
 
 const fast = 64 * 1_024 * 1_024
 

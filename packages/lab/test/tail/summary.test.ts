@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { medianOf } from "../../src/tail/median.js"
+import { medianOf } from "../../src/median.js"
 import type { ClientReport, ServerReport } from "../../src/tail/protocol.js"
 import type { Strain } from "../../src/tail/strain.js"
 import { medianSummary, pages, percentile, summarise } from "../../src/tail/summary.js"

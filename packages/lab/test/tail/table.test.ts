@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Result } from "../../src/tail/experiment.js"
 import type { Settings } from "../../src/tail/settings.js"
 import type { Summary } from "../../src/tail/summary.js"
-import { grid, render } from "../../src/tail/table.js"
+import { render } from "../../src/tail/table.js"
 
 const settings: Settings = {
   target: { _tag: "Url", url: "http://x/", authorization: null },
@@ -104,14 +104,4 @@ describe("the table", () => {
     ])
     expect(lines("!", {})).toEqual([])
   })
-})
-
-it("columns are as wide as their widest cell, the first to the left, the others to the right", () => {
-  expect(
-    grid([
-      ["", "plain", "hedged"],
-      ["P99", "950 ms", "130 ms"],
-      ["failures", "0", "0"]
-    ])
-  ).toBe(["           plain  hedged", "P99       950 ms  130 ms", "failures       0       0"].join("\n"))
 })

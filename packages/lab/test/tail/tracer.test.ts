@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
 import { Hedge, HedgeSchedule } from "effect-hedge"
-import { now } from "../../src/tail/clock.js"
+import { now } from "../../src/clock.js"
 import { run } from "../../src/tail/experiment.js"
 import type { ClientReport } from "../../src/tail/protocol.js"
 import type { Settings, Side } from "../../src/tail/settings.js"
