@@ -8,10 +8,10 @@
  * | `lane.request.active_streams` | `origin` | histogram: other requests on a lane when one was taken |
  * | `lane.opened`, `lane.closed`, `lane.connect.failed` | `origin` | counters: connections |
  * | `lane.drained` | `origin`, `reason` | counter: lanes that took no more requests: `Idle`, `GoAway`, `RationSpent`, `Closing` |
- * | `lane.open` | `origin`, `protocol` | gauge: lanes whose connection is open |
+ * | `lane.open` | `origin`, `protocol` | up-down counter: lanes whose connection is open |
  *
- * Durations are milliseconds (label `time_unit`, as on Effect's own timers). A metric lives as long as the process: after 50 origins the rest are counted
- * as `other`.
+ * Durations are seconds. Every metric has its unit as the label `unit` besides, as those of `HedgeMetrics` have. Counters begin at zero with the first event
+ * of an origin. A metric lives as long as the process: after 50 origins the rest are counted as `other`.
  *
  * @example
  * import { LaneMetrics, NodeHedgeClient } from "@effect-hedge/platform-node"

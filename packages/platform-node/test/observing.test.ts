@@ -54,7 +54,7 @@ describe("A request over a lane", () => {
       yield* idle
       const states = (yield* Metric.snapshot).flatMap(({ metricKey, metricState }) => {
         const labels = Object.fromEntries(metricKey.tags.map(({ key, value }) => [key, value]))
-        const { origin, time_unit: _, ...others } = labels
+        const { origin, unit: _, ...others } = labels
         const { count } = metricState as unknown as { readonly count: number }
         return origin === server.url ? [[metricKey.name, others, count]] : []
       })
@@ -76,8 +76,8 @@ describe("A request over a lane", () => {
           ? metricState.buckets.map(([bound]) => bound)
           : []
       )
-      expect(bounds).toContain(0.3)
-      expect(bounds.filter((bound) => Number.isFinite(bound) && String(bound).length > 5)).toEqual([])
+      expect(bounds).toContain(0.0003)
+      expect(bounds.filter((bound) => Number.isFinite(bound) && String(bound).length > 6)).toEqual([])
     }).pipe(Effect.provide(lanes({ listeners: [LaneMetrics.listener] })))
   )
 
