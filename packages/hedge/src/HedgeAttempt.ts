@@ -37,7 +37,7 @@ export interface HedgeAttempt {
    * The stagger that follows its launch begins anew; a hedge that was due before has been sent or refused. Does nothing if another attempt has been
    * launched since, or the call has ended.
    */
-  readonly sent: () => void
+  sent(): void
 }
 
 /** The attempt inside which the calling effect runs, if it runs inside one. */

@@ -157,7 +157,7 @@ export interface EventsOptions extends Omit<Options, "classify"> {
   /**
    * Whether an event decides. Those before the first that does are kept: they reach the consumer, in their order, but win nothing; so a server that
    * says at once that it is there, and takes long to say something, is still hedged. A stream that ends without a decisive event is judged as if
-   * it had none. Default: every event decides.
+   * it had none. There is no limit to what is kept: a stream of which nothing decides is held until it ends. Default: every event decides.
    */
   readonly decisive?: (event: ServerSentEvent) => boolean
   /** What the exit of an attempt's first decisive event means, instead of the policy's own `classify` and of what {@link events} says. */

@@ -3,6 +3,7 @@
  * It does not read header blocks: a test knows its requests by the order of their streams (1, 3, 5, …).
  */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import { Watched } from "./lane.js"
 
 export const FrameType = {
   Data: 0,
@@ -63,17 +64,17 @@ export interface PeerOptions {
 }
 
 /** The server's end of one connection. */
-export class FramePeer {
+export class FramePeer extends Watched {
   readonly received: Array<Frame> = []
   private buffered: Buffer = Buffer.alloc(0)
   private greeted = false
-  private readonly watchers = new Set<() => void>()
   closed = false
 
   constructor(
     readonly socket: Socket,
     private readonly options: PeerOptions
   ) {
+    super()
     socket.setNoDelay()
     if (options.settings !== "none") this.settings(options.settings ?? {})
     socket.on("data", (chunk) => this.read(chunk))
@@ -91,19 +92,6 @@ export class FramePeer {
   /** The streams that the client has opened, in order. */
   get streams(): ReadonlyArray<number> {
     return this.frames(FrameType.Headers).map((frame) => frame.stream)
-  }
-
-  /** Waits, without a clock, until something is true of this end. */
-  until(predicate: (peer: this) => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const check = () => {
-        if (!predicate(this)) return
-        this.watchers.delete(check)
-        resolve()
-      }
-      this.watchers.add(check)
-      check()
-    })
   }
 
   /** Waits until the client has opened so many streams. */
@@ -222,10 +210,6 @@ export class FramePeer {
       this.openWindow(0, frame.payload.length)
       if ((frame.flags & EndStream) === 0) this.openWindow(frame.stream, frame.payload.length)
     }
-  }
-
-  private changed(): void {
-    for (const check of this.watchers) check()
   }
 }
 
