@@ -44,7 +44,10 @@ const quote = (upstream: string) =>
       HttpClientRequest.get(upstream).pipe(HttpClientRequest.appendUrl(`/quotes/${symbol}`))
     )
     return yield* HttpServerResponse.json(yield* response.json, { status: response.status })
-  }).pipe(Effect.catchAll(() => HttpServerResponse.json({ error: "no quote" }, { status: 502 })))
+  }).pipe(
+    Effect.tapError((error) => Effect.logWarning("No quote", error)),
+    Effect.catchAll(() => HttpServerResponse.json({ error: "no quote" }, { status: 502 }))
+  )
 
 /** Serves until its scope closes. `upstream` is the base URL of the server that knows the quotes. */
 export const layer = ({ upstream }: { readonly upstream: string }) =>
