@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { fileURLToPath } from "node:url"
 import { format } from "node:util"
 import { HttpHedge } from "@effect-hedge/platform"
+import { NodeHedgeClient } from "@effect-hedge/platform-node"
 import { Duration, Effect } from "effect"
 import { HedgePolicy, HedgeSchedule } from "effect-hedge"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -109,8 +110,8 @@ it("every program of a page, JavaScript as well in a README, and every example o
 })
 
 /** What stands as code in the first column of the table under a heading. */
-const firstColumn = (heading: string): ReadonlyArray<string> => {
-  const section = read("README.md").split(`\n## ${heading}\n`)[1]!.split("\n## ")[0]!
+const firstColumn = (heading: string, page = "README.md"): ReadonlyArray<string> => {
+  const section = read(page).split(`\n## ${heading}\n`)[1]!.split("\n## ")[0]!
   return [...section.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!)
 }
 
@@ -142,6 +143,17 @@ it("the README's tables of options name every option, and the defaults of a poli
   for (const none of ["deadline", "attemptTimeout", "throttle", "classify", "onDiscard"] as const) {
     expect(policy[none]).toBeUndefined()
   }
+})
+
+it("the table of the options of lanes names every option, of all upstreams or of one", () => {
+  const ofAll = allowedBy((unknown) => NodeHedgeClient.layer(unknown as NodeHedgeClient.Options))
+  const ofOne = allowedBy((unknown) =>
+    NodeHedgeClient.layer({
+      upstreams: { "https://api.example.com": unknown as NodeHedgeClient.Upstream }
+    })
+  )
+  const named = firstColumn("Options", "packages/platform-node/README.md")
+  expect([...named].sort()).toEqual([...new Set([...ofAll, ...ofOne])].sort())
 })
 
 it("the README names every example", () => {

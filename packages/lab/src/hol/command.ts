@@ -40,7 +40,7 @@ const options = {
   ),
   every: value("every", "duration", "When probes are sent, whatever became of those before. Default 100ms."),
   pause: value("pause", "duration", "Send one probe at a time instead, with a pause after each."),
-  timeOut: value("time-out", "duration", "When a probe fails. Default 2s."),
+  timeout: value("timeout", "duration", "When a probe fails. Default 2s."),
   duration: value("duration", "duration", "How long probes are sent in each mode. Default 10s."),
   rounds: value(
     "rounds",

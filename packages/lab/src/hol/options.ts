@@ -13,7 +13,7 @@ export interface Raw {
   readonly extraLoad: Typed
   readonly every: Typed
   readonly pause: Typed
-  readonly timeOut: Typed
+  readonly timeout: Typed
   readonly duration: Typed
   readonly rounds: Typed
   readonly background: Typed
@@ -43,7 +43,7 @@ export const settings = (raw: Raw): Parsed<Settings> =>
       lanes: yield* lanes(raw, chosen, kind),
       hedging: yield* hedging(raw, chosen),
       pace: yield* pace(raw),
-      timeoutMs: yield* duration("time-out", raw.timeOut, 2_000, 1),
+      timeoutMs: yield* duration("timeout", raw.timeout, 2_000, 1),
       durationMs,
       settleMs: 2_000,
       rounds: yield* wholeNumber("rounds", raw.rounds, 1, 1, 100)

@@ -4,13 +4,11 @@ import { grid } from "../grid.js"
 import { ofProcess } from "../tail/strain.js"
 import type { Result } from "./experiment.js"
 import { type Row, rowOf } from "./row.js"
-import { nameOf, type Settings, type Stream } from "./settings.js"
+import { type Mode, nameOf, type Settings, type Stream } from "./settings.js"
 
 export const render = (settings: Settings, results: ReadonlyArray<Result>): string => {
-  const rows = results.map((result) => rowOf(result, settings.timeoutMs))
-  return [heading(settings), grid([header, ...rows.map(cells)]), notes(settings), ...remarks(results)].join(
-    "\n\n"
-  )
+  const rows = results.map((result) => cells(result, rowOf(result, settings.timeoutMs)))
+  return [heading(settings), grid([header, ...rows]), notes(settings), ...remarks(results)].join("\n\n")
 }
 
 const heading = ({
@@ -62,18 +60,23 @@ const header = [
   "over 30 s"
 ]
 
-const cells = (row: Row): ReadonlyArray<string> => [
+const cells = ({ mode }: Result, row: Row): ReadonlyArray<string> => [
   row.mode,
   `${row.ok}/${row.started}`,
   ms(row.meanMs),
   ms(row.p95Ms),
   `${row.sharedConnection}`,
   row.activeStreamsAtStart.toFixed(1),
-  row.hedgesSent === 0 ? none : `${row.hedgesWon}/${row.hedgesSent}`,
+  hedges(mode, row),
   `${row.connectionsOpened}`,
   `${row.connectionsOpen}`,
   `${row.streamsOver30s}`
 ]
+
+const hedges = ({ hedgeOn }: Mode, { hedgesSent, hedgesWon }: Row): string => {
+  if (hedgesSent > 0) return `${hedgesWon}/${hedgesSent}`
+  return hedgeOn === null ? none : "none sent"
+}
 
 const none = "–"
 const ms = (value: number | null): string => (value === null ? none : `${value.toFixed(1)} ms`)
@@ -98,7 +101,7 @@ const remarks = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
       ...named(`${nameOf(mode)}: hedges that were not sent`, report.hedges.suppressed),
       ...named(`${nameOf(mode)}: background streams that broke off`, report.background.broken),
       ...(report.isComplete ? [] : [`! ${nameOf(mode)}: not all background streams had data within 20 s`]),
-      ...ofProcess(`${nameOf(mode)}: the client`, report.strain).map((words) => `! busy: ${words}`)
+      ...ofProcess(`the client of ${nameOf(mode)}`, report.strain).map((words) => `! busy: ${words}`)
     ])
   )
   return lines.length === 0 ? [] : [lines.join("\n")]

@@ -37,7 +37,7 @@ const options = {
     "h2, http/1.1, or auto: what TLS agrees on, and http/1.1 without TLS. Default auto."
   ),
   pings: value("pings", "n", "PINGs on an HTTP/2 connection. Default 5."),
-  timeOut: value("time-out", "duration", "How long an address may take, all phases together. Default 10s."),
+  timeout: value("timeout", "duration", "How long an address may take, all phases together. Default 10s."),
   insecure: Options.boolean("insecure").pipe(
     Options.withDescription("Go on with a certificate that does not prove who the server is.")
   ),

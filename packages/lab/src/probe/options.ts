@@ -15,7 +15,7 @@ export interface Raw {
   readonly header: ReadonlyArray<string>
   readonly protocol: Typed
   readonly pings: Typed
-  readonly timeOut: Typed
+  readonly timeout: Typed
   readonly insecure: boolean
 }
 
@@ -37,7 +37,7 @@ export const settings = (raw: Raw): Parsed<Settings> =>
       protocol: yield* oneOf("protocol", raw.protocol, ["auto", "h2", "http/1.1"] as const, "auto"),
       insecure: raw.insecure,
       pings: yield* wholeNumber("pings", raw.pings, 5, 1, 1_000),
-      timeoutMs: yield* duration("time-out", raw.timeOut, 10_000, 1)
+      timeoutMs: yield* duration("timeout", raw.timeout, 10_000, 1)
     }
   })
 

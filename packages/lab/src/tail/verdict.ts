@@ -23,7 +23,10 @@ const main = ({ load, timeoutMs }: Settings, result: Result): string => {
   if (ratio === null || !from || !to) return `Cannot be told: ${name} falls on calls without an answer.`
   const change = `${name} from ${time(from)} to ${time(to)}`
   const price = priceOf(result)
-  if (ratio.value >= 1 + worthwhile) return `Harmful here: hedging took ${change}, at ${price}.`
+  if (ratio.value >= 1 + worthwhile) {
+    const unless = busy(result).length === 0 ? "" : ", unless the machine's lack of time is to blame"
+    return `Harmful here${unless}: hedging took ${change}, at ${price}.`
+  }
   if (ratio.value > 1 - worthwhile) return `Not worth it here: hedging took ${change}, at ${price}.`
   if (hedged.failures > plain.failures) {
     return `Worth it only if its failures are not its own: hedging took ${change}, at ${price}, but more calls went without an answer.`

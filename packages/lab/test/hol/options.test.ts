@@ -10,7 +10,7 @@ const nothing: Raw = {
   extraLoad: Option.none(),
   every: Option.none(),
   pause: Option.none(),
-  timeOut: Option.none(),
+  timeout: Option.none(),
   duration: Option.none(),
   rounds: Option.none(),
   background: Option.none(),
@@ -147,7 +147,7 @@ it.each<[Typed, string]>([
   [{ window: "1K" }, "--window 1K: must be bytes from 64K to 1024M, such as 64K or 1M"],
   [{ bandwidth: "fast" }, "--bandwidth fast: must be bytes from 1K to 1024M, such as 64K or 1M"],
   [{ rounds: "0" }, "--rounds 0: must be a whole number from 1 to 100"],
-  [{ timeOut: "0" }, '--time-out 0: must be a duration from 1 ms to 1 hour, such as 80, 80ms or "80 millis"']
+  [{ timeout: "0" }, '--timeout 0: must be a duration from 1 ms to 1 hour, such as 80, 80ms or "80 millis"']
 ])("%j is refused by the name of its option", (typed, message) => {
   expect(refusal(typed)).toBe(message)
 })

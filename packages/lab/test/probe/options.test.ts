@@ -8,7 +8,7 @@ const nothing: Raw = {
   header: [],
   protocol: Option.none(),
   pings: Option.none(),
-  timeOut: Option.none(),
+  timeout: Option.none(),
   insecure: false
 }
 
@@ -72,8 +72,8 @@ it.each<[Partial<Raw>, string]>([
   [{ protocol: Option.some("h3") }, "--protocol h3: must be one of auto, h2, http/1.1"],
   [{ pings: Option.some("0") }, "--pings 0: must be a whole number from 1 to 1,000"],
   [
-    { timeOut: Option.some("soon") },
-    '--time-out soon: must be a duration from 1 ms to 1 hour, such as 80, 80ms or "80 millis"'
+    { timeout: Option.some("soon") },
+    '--timeout soon: must be a duration from 1 ms to 1 hour, such as 80, 80ms or "80 millis"'
   ]
 ])("%j is refused by its name", (typed, message) => {
   expect(refusal(typed)).toBe(message)

@@ -59,6 +59,9 @@ describe("the verdict", () => {
   it("is against hedging that gains little, or harms", () => {
     expect(first({ p99: 900 })).toMatch(/^Not worth it here: /)
     expect(first({ p99: 1_100 })).toMatch(/^Harmful here: /)
+    expect(first({ p99: 1_100, client: { ...calm, cpuShare: 0.95 } })).toMatch(
+      /^Harmful here, unless the machine's lack of time is to blame: /
+    )
   })
 
   it("does not praise a P99 that more failures have paid for", () => {

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest"
+import type { Measured } from "../../src/hol/experiment.js"
+import type { HedgeOn, Settings } from "../../src/hol/settings.js"
+import { render } from "../../src/hol/table.js"
+
+const settings: Settings = {
+  modes: [],
+  background: [],
+  bandwidth: { down: 524_288, up: 524_288 },
+  window: 524_288,
+  lanes: 4,
+  hedging: { afterMs: 100, extraLoad: null },
+  pace: { _tag: "Every", ms: 100 },
+  timeoutMs: 2_000,
+  durationMs: 10_000,
+  settleMs: 2_000,
+  rounds: 1
+}
+
+const measured = (sent: number, stuckShare = 0): Measured => ({
+  report: {
+    outcomes: { latencies: [5], failures: {} },
+    streamsAtStart: [40],
+    hedges: { hedgedCalls: sent, sent, won: sent, suppressed: {} },
+    background: { over30s: 0, broken: {} },
+    isComplete: true,
+    strain: { stuckShare, longestMs: 55, cpuShare: 0, machineShare: 0 }
+  },
+  arrivals: [],
+  connections: { opened: 4, open: 4 }
+})
+
+const printed = (hedgeOn: HedgeOn | null, of: Measured) =>
+  render(settings, [{ mode: { connections: "lanes", hedgeOn }, rounds: [of] }])
+
+it("the table tells a mode without hedges from one in which none was due", () => {
+  expect(printed(null, measured(0))).toMatch(/^lanes .* – +4 /m)
+  expect(printed("same", measured(0))).toMatch(/^lanes-hedged .* none sent +4 /m)
+  expect(printed("same", measured(3))).toMatch(/^lanes-hedged .* 3\/3 +4 /m)
+})
+
+it("says under the table whose event loop was stuck", () => {
+  expect(printed(null, measured(0, 0.03))).toContain(
+    "! busy: the event loop of the client of lanes was stuck for 3 % of the time, up to 55 ms at once"
+  )
+})
