@@ -1,10 +1,12 @@
 /** `hedge-lab hol`: what long streams on a shared connection do to small requests, and what helps: head-of-line blocking. */
 import { Command, HelpDoc, Options } from "@effect/cli"
 import { Console, Effect } from "effect"
+import * as HtmlFile from "../html/file.js"
 import * as Progress from "../progress.js"
 import { declare } from "../words.js"
 import * as Experiment from "./experiment.js"
 import * as HolOptions from "./options.js"
+import { page } from "./page.js"
 import { rowOf } from "./row.js"
 import { nameOf, type Settings } from "./settings.js"
 import * as Table from "./table.js"
@@ -71,15 +73,17 @@ const options = {
     "The client's HTTP/2 window, of a connection and of each stream. Default 512K."
   ),
   lanes: value("lanes", "n", "Lanes of NodeHedgeClient. Default 4; with bulk 2."),
-  json: Options.boolean("json").pipe(Options.withDescription("Print one JSON document and nothing else."))
+  json: Options.boolean("json").pipe(Options.withDescription("Print one JSON document and nothing else.")),
+  html: HtmlFile.option
 }
 
 /** The options by the names under which they are typed. */
 export const declared = declare(options)
 
-export const command = Command.make("hol", options, ({ json, ...raw }) =>
+export const command = Command.make("hol", options, ({ html, json, ...raw }) =>
   Effect.gen(function* () {
     const settings = yield* HolOptions.settings(raw)
+    const write = yield* HtmlFile.prepare(html)
     const results = yield* withProgress(settings)
     yield* Console.log(
       json
@@ -90,7 +94,8 @@ export const command = Command.make("hol", options, ({ json, ...raw }) =>
           )
         : Table.render(settings, results)
     )
-  })
+    if (write !== undefined) yield* write(page(settings, results))
+  }).pipe(Effect.scoped)
 ).pipe(
   Command.withDescription(
     HelpDoc.p(

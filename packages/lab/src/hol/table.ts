@@ -7,11 +7,21 @@ import { type Row, rowOf } from "./row.js"
 import { type Mode, nameOf, type Settings, type Stream } from "./settings.js"
 
 export const render = (settings: Settings, results: ReadonlyArray<Result>): string => {
-  const rows = results.map((result) => cells(result, rowOf(result, settings.timeoutMs)))
-  return [heading(settings), grid([header, ...rows]), notes(settings), ...remarks(results)].join("\n\n")
+  const said = remarks(results)
+  return [
+    heading(settings).join("\n"),
+    grid(rows(settings, results)),
+    notes(settings).join("\n"),
+    ...(said.length === 0 ? [] : [said.join("\n")])
+  ].join("\n\n")
 }
 
-const heading = ({
+export const rows = (settings: Settings, results: ReadonlyArray<Result>) => [
+  header,
+  ...results.map((result) => cells(result, rowOf(result, settings.timeoutMs)))
+]
+
+export const heading = ({
   background,
   bandwidth,
   durationMs,
@@ -19,7 +29,7 @@ const heading = ({
   rounds,
   timeoutMs,
   window
-}: Settings): string => {
+}: Settings): ReadonlyArray<string> => {
   const probes =
     pace._tag === "Every"
       ? `a probe every ${pace.ms} ms`
@@ -32,7 +42,7 @@ const heading = ({
   return [
     `${probes} for ${durationMs / 1_000} s${often}, time-out ${timeoutMs} ms, beside ${inWords(background)}`,
     `${ways} for each connection, HTTP/2 windows of ${kilobytes(window)}`
-  ].join("\n")
+  ]
 }
 
 const inWords = (background: ReadonlyArray<Stream>): string => {
@@ -81,21 +91,20 @@ const hedges = ({ hedgeOn }: Mode, { hedgesSent, hedgesWon }: Row): string => {
 const none = "–"
 const ms = (value: number | null): string => (value === null ? none : `${value.toFixed(1)} ms`)
 
-const notes = ({ hedging, modes }: Settings): string =>
-  [
-    ...(modes.some(({ hedgeOn }) => hedgeOn !== null)
-      ? [
-          `Hedged: another copy after ${hedging.afterMs} ms, ${hedging.extraLoad === null ? "as many as are due" : `at most ${Number((hedging.extraLoad * 100).toFixed(2))} % of probes and 10 in advance`}.`
-        ]
-      : []),
-    "Times are of probes that ended by themselves; one that failed counts as the time-out. Probes in flight at the end are waited for.",
-    "Beside streams: probes whose connection had background streams on it when they came in. Streams: those with data when a probe started, on average.",
-    "Connections: opened in all, and open at the end. Over 30 s: background streams that went on so long."
-  ].join("\n")
+export const notes = ({ hedging, modes }: Settings): ReadonlyArray<string> => [
+  ...(modes.some(({ hedgeOn }) => hedgeOn !== null)
+    ? [
+        `Hedged: another copy after ${hedging.afterMs} ms, ${hedging.extraLoad === null ? "as many as are due" : `at most ${Number((hedging.extraLoad * 100).toFixed(2))} % of probes and 10 in advance`}.`
+      ]
+    : []),
+  "Times are of probes that ended by themselves; one that failed counts as the time-out. Probes in flight at the end are waited for.",
+  "Beside streams: probes whose connection had background streams on it when they came in. Streams: those with data when a probe started, on average.",
+  "Connections: opened in all, and open at the end. Over 30 s: background streams that went on so long."
+]
 
 /** What has to be known of a figure that surprises. */
-const remarks = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
-  const lines = results.flatMap(({ mode, rounds }) =>
+export const remarks = (results: ReadonlyArray<Result>): ReadonlyArray<string> =>
+  results.flatMap(({ mode, rounds }) =>
     rounds.flatMap(({ report }) => [
       ...named(`${nameOf(mode)}: failed probes`, report.outcomes.failures),
       ...named(`${nameOf(mode)}: hedges that were not sent`, report.hedges.suppressed),
@@ -104,8 +113,6 @@ const remarks = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
       ...ofProcess(`the client of ${nameOf(mode)}`, report.strain).map((words) => `! busy: ${words}`)
     ])
   )
-  return lines.length === 0 ? [] : [lines.join("\n")]
-}
 
 const named = (what: string, counts: Readonly<Record<string, number>>): ReadonlyArray<string> => {
   const all = Object.entries(counts).map(([name, count]) => `${name} ${count}`)
