@@ -1,21 +1,8 @@
 import { expect, it } from "vitest"
 import type { Measured } from "../../src/hol/experiment.js"
-import type { HedgeOn, Settings } from "../../src/hol/settings.js"
+import type { HedgeOn } from "../../src/hol/settings.js"
 import { render } from "../../src/hol/table.js"
-
-const settings: Settings = {
-  modes: [],
-  background: [],
-  bandwidth: { down: 524_288, up: 524_288 },
-  window: 524_288,
-  lanes: 4,
-  hedging: { afterMs: 100, extraLoad: null },
-  pace: { _tag: "Every", ms: 100 },
-  timeoutMs: 2_000,
-  durationMs: 10_000,
-  settleMs: 2_000,
-  rounds: 1
-}
+import { settings } from "./support.js"
 
 const measured = (sent: number, stuckShare = 0): Measured => ({
   report: {

@@ -2,39 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Settings } from "../../src/tail/settings.js"
 import type { Summary } from "../../src/tail/summary.js"
 import { doubts, verdict } from "../../src/tail/verdict.js"
-
-const settings: Settings = {
-  target: { _tag: "Url", url: "http://x/", authorization: null },
-  load: { calls: 3_000, rate: 500, fanOut: 1 },
-  hedging: { delayMs: 80, maxAttempts: 3, extraLoad: 0.2 },
-  timeoutMs: null,
-  transport: "undici",
-  warmUp: 200,
-  rounds: 1
-}
-
-const calm = { stuckShare: 0, longestMs: 0, cpuShare: 0.2, machineShare: 0.4 }
-
-const plain: Summary = {
-  p50: 32,
-  p95: 750,
-  p98_5: 925,
-  p99: 950,
-  p999: 995,
-  count: 3_000,
-  failures: 0,
-  failureKinds: {},
-  requestsPerCall: 1,
-  connectionsPerCall: 0.1,
-  hedgeRate: 0,
-  hedgeWinShare: null,
-  loserMeanMs: null,
-  afterCancelMeanMs: null,
-  suppressed: {},
-  learned: null,
-  client: calm,
-  server: null
-}
+import { calm, plain, settings } from "./support.js"
 
 const hedged: Summary = {
   ...plain,
