@@ -4,7 +4,8 @@
  * `MODEL_RUNS` sets how many, `MODEL_SEED` another seed. A failure prints the seed, the shrunk script and how the two traces differ.
  */
 import { FastCheck } from "effect"
-import { afterAll, beforeAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { useImmediateTimers } from "../immediateTimers.js"
 import { broken } from "./invariants.js"
 import { runModel } from "./model.js"
 import { runEngine } from "./run.js"
@@ -17,32 +18,7 @@ const seed = Number(process.env.MODEL_SEED ?? 20_260_101)
 /** Instants at which something happens. A script with more has an endless schedule, and shows nothing new. */
 const tooMany = 200
 
-const { setTimeout: realSetTimeout, clearTimeout: realClearTimeout } = globalThis
-
-beforeAll(() => {
-  // TestClock waits for several timers of no delay at each wake; Node makes each of them a millisecond
-  const immediates = new Set<unknown>()
-  globalThis.setTimeout = ((
-    f: (...args: ReadonlyArray<unknown>) => void,
-    millis: number,
-    ...args: ReadonlyArray<unknown>
-  ) => {
-    if (millis !== 0) return (realSetTimeout as any)(f, millis, ...args)
-    const handle = setImmediate(() => {
-      immediates.delete(handle)
-      f(...args)
-    })
-    immediates.add(handle)
-    return handle
-  }) as never
-  globalThis.clearTimeout = ((handle: never) =>
-    immediates.delete(handle) ? clearImmediate(handle) : realClearTimeout(handle)) as never
-})
-
-afterAll(() => {
-  globalThis.setTimeout = realSetTimeout
-  globalThis.clearTimeout = realClearTimeout
-})
+useImmediateTimers()
 
 /** Both traces as one text: lines of the model only start with `-`, of the engine only with `+`. */
 const difference = (model: ReadonlyArray<string>, engine: ReadonlyArray<string>): string => {

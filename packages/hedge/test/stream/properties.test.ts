@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, it } from "@effect/vitest"
+import { expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, FastCheck as fc, Stream, TestClock, TestContext } from "effect"
 import { Hedge, HedgeOutcome, HedgeSchedule } from "effect-hedge"
+import { useImmediateTimers } from "../immediateTimers.js"
 import { poll, roots, settled } from "../support.js"
 import { policy, type Step, script } from "./script.js"
 
@@ -122,32 +123,7 @@ const check = (
   else expect(ended).toStrictEqual(Exit.die("boom"))
 }
 
-const { setTimeout: realSetTimeout, clearTimeout: realClearTimeout } = globalThis
-
-beforeAll(() => {
-  // TestClock waits for several timers of no delay at each wake; Node makes each of them a millisecond
-  const immediates = new Set<unknown>()
-  globalThis.setTimeout = ((
-    f: (...args: ReadonlyArray<unknown>) => void,
-    millis: number,
-    ...args: ReadonlyArray<never>
-  ) => {
-    if (millis !== 0) return realSetTimeout(f, millis, ...args)
-    const immediate = setImmediate(() => {
-      immediates.delete(immediate)
-      f(...args)
-    })
-    immediates.add(immediate)
-    return immediate
-  }) as never
-  globalThis.clearTimeout = ((handle: never) =>
-    immediates.delete(handle) ? clearImmediate(handle) : realClearTimeout(handle)) as never
-})
-
-afterAll(() => {
-  globalThis.setTimeout = realSetTimeout
-  globalThis.clearTimeout = realClearTimeout
-})
+useImmediateTimers()
 
 it("whatever streams do, the winner's elements arrive, and every stream is closed once", async () => {
   await fc.assert(
