@@ -2,7 +2,7 @@
  * Everything that happens in a hedged call, as a tagged union, and the listeners that are told of it.
  *
  * Events are told synchronously and in order, on the engine's loop: a listener must be quick. One that throws is logged and
- * changes nothing. With no listener an event is not even made.
+ * changes nothing. An event that no listener wants is not even made.
  *
  * {@link layer} adds a listener for the effects that it is provided to; several such layers add up, merged or nested, and a listener that
  * is there already is not told twice. A call tells the listeners that it found when it started until its last attempt has ended, also when
@@ -13,6 +13,7 @@
  * import { Hedge, HedgeEvent, HedgeSchedule } from "effect-hedge"
  *
  * const listener: HedgeEvent.Listener = {
+ *   only: ["HedgeSuppressed"],
  *   onEvent: (event) => {
  *     if (event._tag === "HedgeSuppressed") console.log(`no hedge: ${event.reason}`)
  *   }
@@ -129,6 +130,8 @@ export type HedgeEvent = CallStarted | AttemptStarted | AttemptEnded | HedgeSupp
 
 /** Someone who is told. */
 export interface Listener {
+  /** The events that it is told of, by their tags: all, unless given. An event that nobody is told of is not made. */
+  readonly only?: ReadonlyArray<HedgeEvent["_tag"]>
   readonly onEvent: (event: HedgeEvent) => void
   /** The span that an attempt runs in, asked right after its `AttemptStarted`. */
   readonly spanOf?: (event: AttemptStarted) => Tracer.AnySpan | undefined

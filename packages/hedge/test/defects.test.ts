@@ -54,8 +54,8 @@ const eventful = Effect.gen(function* () {
   return { script, hedged }
 })
 
-describe("C21: a listener that throws", () => {
-  it.effect("at no event at all, sees each kind of them: the next tests are not idle", () =>
+describe("C21: a listener", () => {
+  it.effect("that throws at no event at all, sees each kind of them: the next tests are not idle", () =>
     Effect.gen(function* () {
       const recorder = yield* HedgeTest.recordEvents
       const { hedged } = yield* eventful
@@ -67,7 +67,31 @@ describe("C21: a listener that throws", () => {
   )
 
   for (const tag of tags) {
-    it.effect(`at ${tag} harms neither the call nor the other listeners, and is logged`, () =>
+    it.effect(`that wants ${tag} alone is told of nothing else, whatever others want`, () =>
+      Effect.gen(function* () {
+        const recorder = yield* HedgeTest.recordEvents
+        const told: Array<HedgeEvent.HedgeEvent> = []
+        const { hedged } = yield* eventful
+        const listener = HedgeEvent.layer({ only: [tag], onEvent: (event) => told.push(event) })
+        yield* Effect.fork(hedged.pipe(Effect.provide(recorder.layer), Effect.provide(listener)))
+        yield* TestClock.adjust("1 minute")
+        expect(told.length).toBeGreaterThan(0)
+        expect(told).toStrictEqual(yield* recorder.tagged(tag))
+      })
+    )
+
+    it.effect(`that wants ${tag} alone needs no other listener for it`, () =>
+      Effect.gen(function* () {
+        const told: Array<HedgeEvent.HedgeEvent["_tag"]> = []
+        const { hedged } = yield* eventful
+        const listener = HedgeEvent.layer({ only: [tag], onEvent: ({ _tag }) => told.push(_tag) })
+        yield* Effect.fork(hedged.pipe(Effect.provide(listener)))
+        yield* TestClock.adjust("1 minute")
+        expect(new Set(told)).toStrictEqual(new Set([tag]))
+      })
+    )
+
+    it.effect(`that throws at ${tag} harms neither the call nor the other listeners, and is logged`, () =>
       logged((log) =>
         Effect.gen(function* () {
           const before = yield* roots
@@ -90,7 +114,7 @@ describe("C21: a listener that throws", () => {
     )
   }
 
-  it.effect("when it is asked for a span harms nothing", () =>
+  it.effect("that throws when it is asked for a span harms nothing", () =>
     logged((log) =>
       Effect.gen(function* () {
         const listener: HedgeEvent.Listener = { onEvent: () => {}, spanOf: boom }

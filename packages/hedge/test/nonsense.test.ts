@@ -254,7 +254,12 @@ const fields: ReadonlyArray<
     sample,
     { elapsed: positive, finished: ["true"], key: [...texts, "[]"] }
   ],
-  ["HedgeEvent.layer", HedgeEvent.layer, { onEvent: () => {} }, { onEvent: functions, spanOf: functions }],
+  [
+    "HedgeEvent.layer",
+    HedgeEvent.layer,
+    { onEvent: () => {} },
+    { onEvent: functions, only: ["[]"], spanOf: functions }
+  ],
   [
     "HedgeTest.script, an attempt",
     (attempt) => HedgeTest.script([attempt]),
@@ -288,6 +293,12 @@ describe("a refusal names the field:", () => {
     [() => HedgePolicy.make({ schedule, maxAttempt: 3 } as never), "maxAttempt", 3],
     [() => HedgePolicy.make({ schedule, maxAttempts: null } as never), "maxAttempts", null],
     [() => HedgePolicy.make({ schedule, minTimeLeft: 5 }), "minTimeLeft", 5],
+    [() => HedgeEvent.layer({ onEvent: () => {}, only: ["Ended" as never] }), "only", ["Ended"]],
+    [
+      () => HedgeEvent.layer({ onEvent: () => {}, only: ["CallEnded"], spanOf: () => undefined }),
+      "only",
+      ["CallEnded"]
+    ],
     [() => HedgePolicy.layerAdaptive({} as never), "extraLoad", undefined],
     [() => HedgeThrottle.make({ name: "mine" } as never), "refusedBy", undefined],
     [() => HedgeThrottle.all(HedgeThrottle.unlimited, 3 as never), "all[1]", 3],

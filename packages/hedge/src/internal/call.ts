@@ -401,6 +401,8 @@ export class Call implements Asker {
     this.alarm.clear()
     const now = this.host.now()
     this.learners?.onSettled(now, outcome, this.winner?.index)
+    // the caller goes on before losers do: to end a request may take longer than to read an answer
+    this.onSettled(Effect.void)
     for (const attempt of this.attempts) {
       if (!attempt.ended) this.interrupt(attempt, interruptReasons[outcome], now)
     }
@@ -409,7 +411,6 @@ export class Call implements Asker {
     if (primary !== this.winner && primary.exit?._tag === "Success")
       this.discard(primary, primary.exit, "Rejected")
     if (!this.isUnwound) addLoser(this.policy.losers, this)
-    this.onSettled(Effect.void)
   }
 
   private interrupt(attempt: Attempt, reason: InterruptReason, now: number): void {

@@ -217,6 +217,9 @@ const onEvent = (event: HedgeEvent): void => {
   }
 }
 
-export const listener: Listener = { onEvent }
+export const listener: Listener = {
+  only: ["AttemptStarted", "AttemptEnded", "HedgeSuppressed", "CallEnded"],
+  onEvent
+}
 
 export const layer: Layer.Layer<Listeners> = listenerLayer(listener)

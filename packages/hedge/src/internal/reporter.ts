@@ -14,9 +14,10 @@ import type {
 } from "../HedgeEvent.js"
 import type { Attempt } from "./attempt.js"
 import type { Call } from "./call.js"
+import { wants } from "./listeners.js"
 
 /**
- * Tells the listeners of a call what happens. A call without listeners has no reporter, and makes no event. (Each event is one literal: to
+ * Tells the listeners of a call what happens. A call without listeners has no reporter; an event that none of them wants is not made. (Each event is one literal: to
  * spread what all have in common would cost more than all the rest of a call.)
  */
 export class Reporter {
@@ -32,6 +33,7 @@ export class Reporter {
   }
 
   callStarted(): void {
+    if (!this.isWanted("CallStarted")) return
     const { callId, policy } = this
     this.tell({
       _tag: "CallStarted",
@@ -44,6 +46,7 @@ export class Reporter {
 
   /** The span that a listener has opened for the attempt, if one did. */
   attemptStarted({ index }: Attempt, reason: LaunchReason): Tracer.AnySpan | undefined {
+    if (!this.isWanted("AttemptStarted")) return undefined
     const { callId, policy } = this
     const event: AttemptStarted = {
       _tag: "AttemptStarted",
@@ -55,6 +58,7 @@ export class Reporter {
     }
     this.tell(event)
     for (const listener of this.listeners) {
+      if (!wants(listener, "AttemptStarted")) continue
       try {
         const span = listener.spanOf?.(event)
         if (span !== undefined) return span
@@ -70,6 +74,7 @@ export class Reporter {
     outcome: AttemptEnded["outcome"],
     exit: Exit.Exit<unknown, unknown>
   ): void {
+    if (!this.isWanted("AttemptEnded")) return
     const { callId, policy } = this
     const now = this.call.host.now()
     const until = interrupted === undefined ? now : interruptedAt
@@ -88,11 +93,13 @@ export class Reporter {
   }
 
   suppressed(attempt: number, reason: SuppressionReason, throttle: string | undefined): void {
+    if (!this.isWanted("HedgeSuppressed")) return
     const { callId, policy } = this
     this.tell({ _tag: "HedgeSuppressed", callId, policy, elapsed: this.elapsed(), attempt, reason, throttle })
   }
 
   discarded({ index }: Attempt, reason: DiscardReason): void {
+    if (!this.isWanted("Discarded")) return
     const { callId, policy } = this
     this.tell({ _tag: "Discarded", callId, policy, elapsed: this.elapsed(), attempt: index, reason })
   }
@@ -102,6 +109,7 @@ export class Reporter {
     winner: number | undefined,
     result: Exit.Exit<unknown, unknown> | undefined
   ): void {
+    if (!this.isWanted("CallEnded")) return
     const { callId, policy } = this
     const { attempts, host } = this.call
     this.tell({
@@ -135,8 +143,16 @@ export class Reporter {
     return Duration.millis(this.call.host.now() - this.call.startedAt)
   }
 
+  private isWanted(tag: HedgeEvent["_tag"]): boolean {
+    for (const listener of this.listeners) {
+      if (wants(listener, tag)) return true
+    }
+    return false
+  }
+
   private tell(event: HedgeEvent): void {
     for (const listener of this.listeners) {
+      if (!wants(listener, event._tag)) continue
       try {
         listener.onEvent(event)
       } catch (defect) {

@@ -157,9 +157,14 @@ export const pace = (extraLoad: number): HedgeThrottle => {
   })
 }
 
-const least = (counts: ReadonlyArray<number | undefined>): number | undefined => {
-  const known = counts.filter((count) => count !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
+/** The least of the tokens that throttles have, if one of them counts any. */
+const leastTokens = (throttles: ReadonlyArray<HedgeThrottle>, now: number): number | undefined => {
+  let least: number | undefined
+  for (const throttle of throttles) {
+    const tokens = throttle.tokens?.(now)
+    if (tokens !== undefined && (least === undefined || tokens < least)) least = tokens
+  }
+  return least
 }
 
 const partsOf = new WeakMap<HedgeThrottle, ReadonlyArray<HedgeThrottle>>()
@@ -192,7 +197,7 @@ export const all = (...given: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
     onHedgeEnd: () => {
       for (const throttle of throttles) throttle.onHedgeEnd?.()
     },
-    tokens: (now) => least(throttles.map((throttle) => throttle.tokens?.(now)))
+    tokens: (now) => leastTokens(throttles, now)
   })
   partsOf.set(combined, throttles)
   return combined

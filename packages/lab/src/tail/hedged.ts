@@ -37,6 +37,7 @@ export const hedge = (
   Effect.gen(function* () {
     let counts = noHedges()
     const listener: HedgeEvent.Listener = {
+      only: ["HedgeSuppressed", "CallEnded"],
       onEvent: (event) => {
         switch (event._tag) {
           case "HedgeSuppressed":
