@@ -84,7 +84,7 @@ export const command = Command.make("hol", options, ({ html, json, ...raw }) =>
   Effect.gen(function* () {
     const settings = yield* HolOptions.settings(raw)
     const write = yield* HtmlFile.prepare(html)
-    const results = yield* withProgress(settings)
+    const results = yield* withProgress(settings, write !== undefined)
     yield* Console.log(
       json
         ? JSON.stringify(
@@ -104,12 +104,13 @@ export const command = Command.make("hol", options, ({ html, json, ...raw }) =>
   )
 )
 
-const withProgress = (settings: Settings) =>
+const withProgress = (settings: Settings, traced: boolean) =>
   Effect.scoped(
     Effect.flatMap(Progress.make, (draw) => {
       const { durationMs, pace } = settings
       // how many it will be in the other pace depends on the answers
       const total = (started: number) => (pace._tag === "Every" ? Math.ceil(durationMs / pace.ms) : started)
-      return Experiment.run(settings, (mode, started) => draw(nameOf(mode), started, total(started)))
+      const onProgress: Experiment.OnProgress = (mode, started) => draw(nameOf(mode), started, total(started))
+      return Experiment.run(settings, onProgress, traced)
     })
   )

@@ -31,16 +31,20 @@ export interface Result {
 
 export type OnProgress = (mode: Mode, started: number) => void
 
-/** @param onProgress told of each probe that starts, and how many of its mode had started in all rounds. */
+/**
+ * @param onProgress told of each probe that starts, and how many of its mode had started in all rounds.
+ * @param traced whether attempts of hedged probes are noted one by one.
+ */
 export const run = (
   settings: Settings,
-  onProgress: OnProgress
+  onProgress: OnProgress,
+  traced = false
 ): Effect.Effect<ReadonlyArray<Result>, Child.ChildError> =>
   Effect.gen(function* () {
     const results = settings.modes.map((mode) => ({ mode, rounds: [] as Array<Measured> }))
     for (let round = 0; round < settings.rounds; round++) {
       for (const { mode, rounds } of round % 2 === 0 ? results : results.toReversed()) {
-        rounds.push(yield* measure(settings, mode, (started) => onProgress(mode, started)))
+        rounds.push(yield* measure(settings, mode, traced, (started) => onProgress(mode, started)))
       }
     }
     return results
@@ -49,7 +53,7 @@ export const run = (
 /** More than a run can take whose parts keep to their times. */
 const slackMs = 60_000
 
-const measure = (settings: Settings, mode: Mode, onStarted: (started: number) => void) =>
+const measure = (settings: Settings, mode: Mode, traced: boolean, onStarted: (started: number) => void) =>
   Effect.scoped(
     Effect.gen(function* () {
       const upstream = yield* Child.start<UpstreamRequest, UpstreamReply>("hol/upstreamMain", null)
@@ -58,7 +62,7 @@ const measure = (settings: Settings, mode: Mode, onStarted: (started: number) =>
       const proxy = yield* Child.start<ProxyRequest, ProxyReply>("hol/proxyMain", proxyConfig)
       const origin = `https://127.0.0.1:${(yield* proxy.receive("Listening")).port}`
       const { bandwidth: _, modes: __, rounds: ___, ...same } = settings
-      const config: ClientConfig = { ...same, origin, certificate, mode }
+      const config: ClientConfig = { ...same, origin, certificate, mode, traced }
       const client = yield* Child.start<ClientRequest, ClientReply>("hol/clientMain", config)
       yield* client.receive("Ready")
       yield* client.send({ _tag: "Probe" })

@@ -2,6 +2,7 @@
 import * as Cdf from "../html/cdf.js"
 import * as Looks from "../html/looks.js"
 import { type Block, type Page, table, text } from "../html/page.js"
+import * as Timeline from "../html/timeline.js"
 import type { Result } from "./experiment.js"
 import { rowOf } from "./row.js"
 import { nameOf, type Settings } from "./settings.js"
@@ -28,9 +29,20 @@ export const page = (settings: Settings, results: ReadonlyArray<Result>): Page =
         ...latencies(settings, results, "Share of plain probes that were answered by a time", false),
         ...latencies(settings, results, "Share of hedged probes that were answered by a time", true)
       ]
-    }
+    },
+    { heading: "Probes", blocks: results.flatMap(probes) }
   ]
 })
+
+const probes = ({ mode, rounds }: Result): ReadonlyArray<Block> =>
+  Timeline.chart({
+    caption: `Some probes attempt by attempt, ${nameOf(mode)}`,
+    groups: rounds[0]?.report.calls ?? [],
+    notes: [
+      "Chosen by rule, not by looks: those that took longest, and from those in the order in which they started every so many. An attempt ends here with its response's headers.",
+      ...(rounds.length === 1 ? [] : [`Of the first of ${rounds.length} rounds.`])
+    ]
+  })
 
 const latencies = (
   { hedging, timeoutMs }: Settings,

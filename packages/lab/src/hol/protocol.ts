@@ -1,4 +1,5 @@
 /** What the experiment says to its upstream, its proxy and its client, each a process of its own, and what they say to it. */
+import type { CallGroup } from "../html/call.js"
 import type { Outcomes } from "../tail/load.js"
 import type { HedgeCounts } from "../tail/protocol.js"
 import type { Strain } from "../tail/strain.js"
@@ -44,6 +45,8 @@ export interface ClientConfig extends Omit<Settings, "modes" | "bandwidth" | "ro
   /** The upstream's, which nobody else has signed. */
   readonly certificate: string
   readonly mode: Mode
+  /** Whether attempts of hedged probes are noted one by one. */
+  readonly traced: boolean
 }
 
 export type ClientRequest = { readonly _tag: "Probe" }
@@ -60,6 +63,8 @@ export interface ClientReport {
   /** For every probe the background streams whose first data was in when it started. */
   readonly streamsAtStart: ReadonlyArray<number>
   readonly hedges: HedgeCounts
+  /** Some probes attempt by attempt, if they were traced and hedged. */
+  readonly calls: ReadonlyArray<CallGroup>
   readonly background: Streams
   /** Whether all background streams had come up before the first probe. */
   readonly isComplete: boolean

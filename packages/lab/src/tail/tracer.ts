@@ -44,14 +44,16 @@ export class Tracer {
   /** @param latencies by the order in which calls were due; null for a call that failed. */
   trace(load: Load, latencies: ReadonlyArray<number | null>): Trace {
     const due = dueTimes(load)
+    return { groups: this.groups(due, latencies), extraLoad: this.extraLoad(load, due) }
+  }
+
+  /** Calls one by one: some for being slow, some for their hedges, some by chance. */
+  groups(due: ReadonlyArray<number>, latencies: ReadonlyArray<number | null>): ReadonlyArray<CallGroup> {
     const calls: Array<Call> = []
     for (const noted of this.byId.values()) {
       calls[noted.index] = callOf(noted, due[noted.index]!, latencies[noted.index]!)
     }
-    return {
-      groups: groupsOf(calls.filter((call) => call !== undefined)),
-      extraLoad: this.extraLoad(load, due)
-    }
+    return groupsOf(calls.filter((call) => call !== undefined))
   }
 
   private note(event: HedgeEvent.HedgeEvent): void {

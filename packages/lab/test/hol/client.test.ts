@@ -24,19 +24,21 @@ const settings: Omit<Settings, "modes"> = {
 const probes = settings.durationMs / 50
 
 /** What the experiment does in four processes, in one. */
-const rowOfMode = (connections: Connections, hedgeOn: HedgeOn | null = null) =>
+const measure = (connections: Connections, hedgeOn: HedgeOn | null = null) =>
   Effect.scoped(
     Effect.gen(function* () {
       const mode = { connections, hedgeOn }
       const { arrivals, certificate, port } = yield* Upstream.make
       const proxy = yield* Proxy.make({ to: port, bandwidth: settings.bandwidth })
       const origin = `https://127.0.0.1:${proxy.port}`
-      const client = yield* Client.make({ ...settings, mode, certificate, origin })
+      const client = yield* Client.make({ ...settings, mode, traced: true, certificate, origin })
       const report = yield* client.probe(() => {})
       const measured = { report, arrivals: arrivals(), connections: proxy.connections() }
-      return rowOf({ mode, rounds: [measured] }, settings.timeoutMs)
+      return { calls: report.calls, row: rowOf({ mode, rounds: [measured] }, settings.timeoutMs) }
     })
   )
+
+const rowOfMode = (connections: Connections) => Effect.map(measure(connections), ({ row }) => row)
 
 const answered = {
   started: probes,
@@ -85,10 +87,16 @@ describe("a client beside its streams, over real connections", () => {
     ["shared", "own", 2]
   ] as const)("%s, hedges on the %s", ([connections, hedgeOn, connectionsOpened]) =>
     Effect.gen(function* () {
-      const row = yield* rowOfMode(connections, hedgeOn)
+      const { calls, row } = yield* measure(connections, hedgeOn)
       expect(row).toMatchObject({ ...answered, connectionsOpened })
       expect(row.hedgesSent).toBeGreaterThan(0)
       expect(row.hedgesWon).toBeLessThanOrEqual(row.hedgesSent)
+      // the slowest, which are all of them
+      const attempts = calls[0]!.calls.map(({ attempts }) => attempts)
+      expect(attempts).toHaveLength(probes)
+      expect(attempts.flat()).toHaveLength(probes + row.hedgesSent)
+      const hedges = attempts.flatMap(([, ...hedges]) => hedges)
+      expect(hedges.filter(({ end }) => end === "Won")).toHaveLength(row.hedgesWon)
     })
   )
 })

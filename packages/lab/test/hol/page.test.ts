@@ -1,27 +1,30 @@
 import { expect, it } from "vitest"
-import type { Measured } from "../../src/hol/experiment.js"
 import { page } from "../../src/hol/page.js"
 import type { HedgeOn } from "../../src/hol/settings.js"
 import { rows } from "../../src/hol/table.js"
-import { settings } from "./support.js"
+import type { Call } from "../../src/html/call.js"
+import { measured, settings } from "./support.js"
+
+const hedgedProbe: Call = {
+  number: 7,
+  dueMs: 600,
+  tookMs: 104,
+  attempts: [
+    { startMs: 0, endMs: 104, end: "CutOff" },
+    { startMs: 100, endMs: 104, end: "Won" }
+  ]
+}
 
 /** Probes that took so long, and as many again that got no answer. */
 const result = (hedgeOn: HedgeOn | null, latency: number) => {
   const latencies = Array.from({ length: 20 }, (_, i) => (i < 10 ? latency : null))
   const sent = hedgeOn === null ? 0 : 3
-  const measured: Measured = {
-    report: {
-      outcomes: { latencies, failures: { Timeout: 10 } },
-      streamsAtStart: [40],
-      hedges: { hedgedCalls: sent, sent, won: 2, suppressed: {} },
-      background: { over30s: 0, broken: {} },
-      isComplete: true,
-      strain: { stuckShare: 0, longestMs: 0, cpuShare: 0, machineShare: 0 }
-    },
-    arrivals: [],
-    connections: { opened: 4, open: 4 }
-  }
-  return { mode: { connections: "lanes", hedgeOn } as const, rounds: [measured] }
+  const round = measured({
+    outcomes: { latencies, failures: { Timeout: 10 } },
+    hedges: { hedgedCalls: sent, sent, won: 2, suppressed: {} },
+    calls: hedgeOn === null ? [] : [{ title: "The slowest", calls: [hedgedProbe] }]
+  })
+  return { mode: { connections: "lanes", hedgeOn } as const, rounds: [round] }
 }
 
 const results = [result(null, 50), result("same", 5)]
@@ -48,6 +51,26 @@ it("draws plain modes and hedged ones apart; probes without an answer are later 
         rows: [
           ["percentile", "lanes-hedged"],
           ["P50", "5 ms"]
+        ]
+      }
+    }
+  ])
+})
+
+it("draws hedged probes attempt by attempt, and of plain modes nothing", () => {
+  expect(blocks("Probes")).toMatchObject([
+    {
+      caption: "Some probes attempt by attempt, lanes-hedged",
+      figures: {
+        rows: [
+          ["call", "chosen as", "due at", "took", "attempts"],
+          [
+            "7",
+            "The slowest",
+            "600 ms",
+            "104 ms",
+            "primary, 0 ms to 104 ms, was cut off; hedge 1, 100 ms to 104 ms, answered the call"
+          ]
         ]
       }
     }

@@ -2,32 +2,25 @@ import { expect, it } from "vitest"
 import type { Measured } from "../../src/hol/experiment.js"
 import type { HedgeOn } from "../../src/hol/settings.js"
 import { render } from "../../src/hol/table.js"
-import { settings } from "./support.js"
+import { measured, settings } from "./support.js"
 
-const measured = (sent: number, stuckShare = 0): Measured => ({
-  report: {
-    outcomes: { latencies: [5], failures: {} },
-    streamsAtStart: [40],
+const hedges = (sent: number, stuckShare = 0): Measured =>
+  measured({
     hedges: { hedgedCalls: sent, sent, won: sent, suppressed: {} },
-    background: { over30s: 0, broken: {} },
-    isComplete: true,
     strain: { stuckShare, longestMs: 55, cpuShare: 0, machineShare: 0 }
-  },
-  arrivals: [],
-  connections: { opened: 4, open: 4 }
-})
+  })
 
 const printed = (hedgeOn: HedgeOn | null, of: Measured) =>
   render(settings, [{ mode: { connections: "lanes", hedgeOn }, rounds: [of] }])
 
 it("the table tells a mode without hedges from one in which none was due", () => {
-  expect(printed(null, measured(0))).toMatch(/^lanes .* – +4 /m)
-  expect(printed("same", measured(0))).toMatch(/^lanes-hedged .* none sent +4 /m)
-  expect(printed("same", measured(3))).toMatch(/^lanes-hedged .* 3\/3 +4 /m)
+  expect(printed(null, hedges(0))).toMatch(/^lanes .* – +4 /m)
+  expect(printed("same", hedges(0))).toMatch(/^lanes-hedged .* none sent +4 /m)
+  expect(printed("same", hedges(3))).toMatch(/^lanes-hedged .* 3\/3 +4 /m)
 })
 
 it("says under the table whose event loop was stuck", () => {
-  expect(printed(null, measured(0, 0.03))).toContain(
+  expect(printed(null, hedges(0, 0.03))).toContain(
     "! busy: the event loop of the client of lanes was stuck for 3 % of the time, up to 55 ms at once"
   )
 })

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { Row } from "../../src/hol/row.js"
 import type * as Plan from "../../src/plan/reportJson.js"
 import type * as Tail from "../../src/tail/json.js"
 import { isMissing, launch, openPage, type Tables, tablesOf, violations } from "./browser.js"
@@ -22,6 +23,7 @@ interface Ran<Json> {
 let browser: Browser
 let folder: string
 let tail: Ran<ReturnType<typeof Tail.report>>
+let hol: Ran<ReadonlyArray<Row>>
 let simulate: Ran<SimulateJson>
 let plan: Ran<ReturnType<typeof Plan.render>>
 
@@ -64,6 +66,7 @@ describe.skipIf(isMissing)("a page in a browser", { timeout: 240_000 }, () => {
     const recorded = join(folder, "<img src=x onerror=\"document.title='owned'\">.csv")
     await writeFile(recorded, record())
     tail = await run("tail", "tail", "--requests", "300", ...small)
+    hol = await run("hol", "hol", "--mode", "lanes", "--hedge-after", "1ms", "--duration", "1s")
     simulate = await run(
       "simulate",
       "simulate",
@@ -83,7 +86,7 @@ describe.skipIf(isMissing)("a page in a browser", { timeout: 240_000 }, () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const files = () => [tail.file, simulate.file, plan.file]
+  const files = () => [tail.file, hol.file, simulate.file, plan.file]
 
   const tables = async (file: string): Promise<Tables> => {
     const { page } = await openPage(browser, file, { scheme: "light", width: 1_280 })
@@ -164,6 +167,18 @@ describe.skipIf(isMissing)("a page in a browser", { timeout: 240_000 }, () => {
       near(drawn[2]!, tail.json.hedged[name]!)
     }
     near(rows.get("requests per call")![1]!, tail.json.hedged.requestsPerCall!, 0.005)
+  })
+
+  it("shows the figures of `hol --json`, and some probes attempt by attempt", async () => {
+    const found = await tables(hol.file)
+    const [head, cells] = found["What became of the probes, by mode"]!
+    const [row] = hol.json
+    const shown = (name: string) => cells![head!.indexOf(name)]!
+    near(shown("P95"), row!.p95Ms!, 0.5)
+    expect(shown("ok/started")).toBe(`${row!.ok}/${row!.started}`)
+    const [, ...probes] = found["Some probes attempt by attempt, lanes-hedged"]!
+    expect(probes.some((probe) => probe.at(-1)!.includes("hedge 1"))).toBe(row!.hedgesSent > 0)
+    expect(row!.hedgesSent).toBeGreaterThan(0)
   })
 
   it("shows the figures of `simulate --json`", async () => {
