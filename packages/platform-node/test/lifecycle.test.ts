@@ -1,8 +1,9 @@
+import { constants, type ServerHttp2Stream } from "node:http2"
 import { HttpClient, HttpClientRequest } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { type LaneEvent, NodeHedgeClient } from "@effect-hedge/platform-node"
-import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Effect, Exit, Fiber, Layer, Scope, TestClock } from "effect"
 import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { Recorder } from "../../platform/test/support/recorder.js"
 import { serve } from "../../platform/test/support/server.js"
@@ -163,6 +164,77 @@ describe("A hedge", () => {
       expect(yield* Fiber.join(fiber)).toBe("answer")
       expect(server.received.length).toBe(1)
     }).pipe(Effect.provide(lanes({ lanes: 1 })))
+  )
+})
+
+/** Lets real time pass, over a connection of its own, so that what waits meanwhile has waited for long. */
+const someTime = Effect.gen(function* () {
+  const server = yield* serve((_, response) => response.end())
+  const client = yield* Layer.build(lanes())
+  const from = performance.now()
+  while (performance.now() < from + 3) yield* Effect.provide(text(server.url), client)
+})
+
+describe("The stagger of an attempt that waits for its lane", () => {
+  const delay = 80
+  const policy = HedgePolicy.make({
+    schedule: HedgeSchedule.fixed(delay),
+    throttle: HedgeThrottle.unlimited
+  })
+  const call = (url: string) =>
+    Effect.gen(function* () {
+      const client = yield* HttpClient.HttpClient
+      return yield* client.pipe(HttpHedge.withHedge({ policy })).get(url)
+    })
+
+  it.scoped.each(protocols)("begins when it is sent, over $protocol", ({ protocol }) =>
+    Effect.gen(function* () {
+      const recorder = new Recorder()
+      const answers: Array<() => void> = []
+      const server = yield* serve((_, response) => {
+        answers.push(() => response.end("answer"))
+      }, protocol)
+      for (const count of [1, 2]) {
+        yield* Effect.fork(text(server.url))
+        yield* server.until(({ received }) => received.length === count)
+      }
+      yield* Effect.fork(Effect.provide(call(server.url), recorder.layer))
+      yield* until(([upstream]) => upstream?.waiting === 1)
+      yield* someTime
+      yield* TestClock.adjust(delay - 1)
+      for (const answer of answers) answer()
+      yield* server.until(({ received }) => received.length === 3)
+      yield* TestClock.adjust(delay - 1)
+      expect(recorder.started).toBe(1)
+      expect(recorder.of("HedgeSuppressed")).toEqual([])
+      yield* TestClock.adjust(1)
+      expect(recorder.started).toBe(2)
+      yield* server.until(({ received }) => received.length === 4)
+      answers.at(-1)!()
+      yield* recorder.until("CallEnded")
+    }).pipe(Effect.provide(lanes({ lanes: 2, streamsPerLane: 1 })))
+  )
+
+  it.scoped("begins anew when the server refuses it and it is sent again", () =>
+    Effect.gen(function* () {
+      const recorder = new Recorder()
+      const refusals: Array<() => void> = []
+      const server = yield* serve((_, response) => {
+        const { stream } = response as unknown as { readonly stream: ServerHttp2Stream }
+        refusals.push(() => stream.close(constants.NGHTTP2_REFUSED_STREAM))
+      }, "HTTP/2")
+      const fiber = yield* Effect.fork(Effect.provide(call(server.url), recorder.layer))
+      yield* server.until(({ received }) => received.length === 1)
+      yield* someTime
+      yield* TestClock.adjust(delay - 1)
+      refusals[0]!()
+      yield* server.until(({ received }) => received.length === 2)
+      yield* TestClock.adjust(delay - 1)
+      expect(recorder.started).toBe(1)
+      yield* TestClock.adjust(1)
+      expect(recorder.started).toBe(2)
+      yield* Fiber.interrupt(fiber)
+    }).pipe(Effect.provide(lanes()))
   )
 })
 

@@ -68,8 +68,8 @@ export class Transfer implements Exchange {
     readonly call: CallLanes | undefined,
     /** The id of its call, if there is somebody to be told of it. */
     readonly callId: string | undefined,
-    /** The attempt, until it is sent. */
-    private unsent: HedgeAttempt.HedgeAttempt | undefined,
+    /** The attempt, until the head of its answer has come: what is refused may be sent again. */
+    private unanswered: HedgeAttempt.HedgeAttempt | undefined,
     /** Told once: the head of the answer has come, or it has failed before. */
     private onHead: (() => void) | undefined
   ) {
@@ -164,8 +164,7 @@ export class Transfer implements Exchange {
 
   onSent(): void {
     this.sentAt = performance.now()
-    if (this.sentAt - this.startedAt > shortWait) this.unsent?.sent()
-    this.unsent = undefined
+    if (this.sentAt - this.startedAt > shortWait) this.unanswered?.sent()
   }
 
   onHeaders(status: number, headers: IncomingHttpHeaders): void {
@@ -216,6 +215,7 @@ export class Transfer implements Exchange {
   private tellHead(): void {
     const { onHead } = this
     this.onHead = undefined
+    this.unanswered = undefined
     onHead?.()
   }
 
