@@ -55,7 +55,7 @@ const skipped = (measured: Measured): ReadonlyArray<string> =>
 const unit = ({ all, column }: Measured): ReadonlyArray<string> =>
   column.isAssumed === true
     ? [
-        `unit: nothing says in which unit ${column.name} is; taken as ${column.unit}, which makes the median ${Say.ms(all.distribution.quantile(0.5))}; --unit says otherwise`
+        `unit: nothing gives the unit of ${column.name}; taken as ${column.unit}, which makes the median ${Say.ms(all.distribution.quantile(0.5))}; --unit says otherwise`
       ]
     : []
 

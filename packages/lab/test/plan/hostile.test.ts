@@ -217,7 +217,7 @@ describe("Prometheus buckets", () => {
     expect(
       about(
         (await text(bucket("1", 5, "rpc"), bucket("+Inf", 6, "rpc"))).notes,
-        "unit: nothing says in which unit rpc is"
+        "unit: nothing gives the unit of rpc"
       )
     ).toBe(true)
   })

@@ -136,7 +136,7 @@ const notesOn = (ask: Ask, family: string, all: ReadonlyArray<Buckets>): Readonl
     `buckets: counts by buckets${together}; in a bucket latencies are taken to lie evenly, as histogram_quantile does`,
     ...(ask.unit === undefined && ofName(family) === undefined && family !== ""
       ? [
-          `unit: nothing says in which unit ${family} is; taken as s, as Prometheus would have it, --unit says otherwise`
+          `unit: nothing gives the unit of ${family}; taken as s, as Prometheus would have it, --unit says otherwise`
         ]
       : []),
     ...(open === 0
