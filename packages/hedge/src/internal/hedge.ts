@@ -47,8 +47,8 @@ const exits = {
   onFailure: (cause: Cause.Cause<unknown>) => Effect.succeed(Exit.failCause(cause))
 }
 
-const asValue = (effect: AnyEffect): Effect.Effect<Exit.Exit<unknown, unknown>> =>
-  Effect.matchCauseEffect(effect, exits)
+const asValue: (effect: AnyEffect) => Effect.Effect<Exit.Exit<unknown, unknown>> =
+  /*#__PURE__*/ Effect.matchCauseEffect(exits)
 
 const checkEffect = <A>(subject: A): A => check("effect", subject, effect)
 

@@ -95,7 +95,7 @@ type AnyContext = Context.Context<never>
 export const listOf = <A>(...elements: Array<A>): Array<A> => elements
 
 const valueIn = <A>(locals: Locals, ref: FiberRef.FiberRef<A>): A =>
-  FiberRefs.getOrDefault(FiberRefs.unsafeMake(locals), ref)
+  locals.get(ref)?.[0][1] ?? (ref as unknown as RefInternals).initial
 
 const write = <A>(locals: Locals, ref: FiberRef.FiberRef<A>, author: FiberId.Single, value: A): void => {
   const stack = locals.get(ref)
@@ -184,6 +184,21 @@ const attemptScheduler = new AttemptScheduler()
 /** The log annotation of attempts 1, 2, … */
 const attemptAnnotation = "hedge.attempt"
 
+let callers: RuntimeFlags.RuntimeFlags | undefined
+let ofFibers = RuntimeFlags.none
+
+/** The flags of a call's own fibers. Callers nearly always have the same, so the last answer is kept. */
+const flagsOfFibers = (flags: RuntimeFlags.RuntimeFlags): RuntimeFlags.RuntimeFlags => {
+  if (flags !== callers) {
+    callers = flags
+    ofFibers = RuntimeFlags.enable(
+      RuntimeFlags.disable(flags, RuntimeFlags.WindDown),
+      RuntimeFlags.Interruption
+    )
+  }
+  return ofFibers
+}
+
 let depth = 0
 const deepest = 16
 
@@ -212,10 +227,7 @@ export class Host {
     this.clock = Context.unsafeGet(fiber.currentDefaultServices, Clock.Clock)
     this.live = this.clock === liveClock
     this.interruptible = RuntimeFlags.interruptible(flags)
-    this.flags = RuntimeFlags.enable(
-      RuntimeFlags.disable(flags, RuntimeFlags.WindDown),
-      RuntimeFlags.Interruption
-    )
+    this.flags = flagsOfFibers(flags)
     this.shortcut = shortcutFor(fiber)
     this.refs = this.shortcut === undefined ? fiber.getFiberRefs() : this.shortcut.refsOf(fiber)
   }
@@ -338,8 +350,12 @@ export class Host {
   }
 }
 
-const noInterruption = RuntimeFlagsPatch.disable(RuntimeFlags.Interruption)
-const interruption = RuntimeFlagsPatch.enable(RuntimeFlags.Interruption)
+const uninterruptibly = /*#__PURE__*/ Effect.withRuntimeFlagsPatch(
+  /*#__PURE__*/ RuntimeFlagsPatch.disable(RuntimeFlags.Interruption)
+)
+const interruptibly = /*#__PURE__*/ Effect.withRuntimeFlagsPatch(
+  /*#__PURE__*/ RuntimeFlagsPatch.enable(RuntimeFlags.Interruption)
+)
 
 /**
  * Waits interruptibly for `wait`, then runs a handler that cannot be interrupted: one of the two always runs. At a third of the cost of the
@@ -351,11 +367,7 @@ export const guardedWait = <A>(
     readonly onSuccess: () => Effect.Effect<A, unknown>
     readonly onFailure: (cause: Cause.Cause<unknown>) => Effect.Effect<A, unknown>
   }
-): Effect.Effect<A, unknown> =>
-  Effect.withRuntimeFlagsPatch(
-    Effect.matchCauseEffect(Effect.withRuntimeFlagsPatch(wait, interruption), handlers),
-    noInterruption
-  )
+): Effect.Effect<A, unknown> => uninterruptibly(Effect.matchCauseEffect(interruptibly(wait), handlers))
 
 /** The exit of a fiber that ran `Effect.exit(effect)`: an attempt's own exit, or the interruption that ended it. */
 export const flatExit = <A, E>(exit: Exit.Exit<Exit.Exit<A, E>>): Exit.Exit<A, E> =>

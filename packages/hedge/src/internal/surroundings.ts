@@ -20,9 +20,15 @@ export class Targets extends /*#__PURE__*/ Context.Reference<Targets>()("effect-
 
 type Surroundings = Context.Context<never>
 
+/** What was provided, if it was. `Context.get` takes three functions and the table of defaults, and every call asks five times. */
+const provided = <A>(context: Surroundings, { key }: { readonly key: string }): A | undefined =>
+  context.unsafeMap.get(key)
+
+const nobody: ReadonlyArray<Listener> = []
+
 /** Why a call may not hedge at all, if so; known when it starts. */
 export const restrictionOf = (context: Surroundings, policy: EnginePolicy): SuppressionReason | undefined => {
-  if (!Context.get(context, Hedging)) return "Disabled"
+  if (provided<boolean>(context, Hedging) === false) return "Disabled"
   if (enclosingAttempt(context)?.insideHedge === true) return "Nested"
   return policy.eligible ? undefined : "Ineligible"
 }
@@ -31,10 +37,10 @@ export const throttleOf = (context: Surroundings, policy: EnginePolicy): HedgeTh
   policy.throttle ?? Context.get(context, Default)
 
 export const listenersOf = (context: Surroundings): ReadonlyArray<Listener> =>
-  Context.get(context, Listeners).list
+  provided<{ readonly list: ReadonlyArray<Listener> }>(context, Listeners)?.list ?? nobody
 
 export const enclosingAttempt = (context: Surroundings): Attempt | undefined =>
-  Context.get(context, EnclosingAttempt)
+  provided<Attempt>(context, EnclosingAttempt)
 
 /** The caller's context and what the engine adds for an attempt; it ends with the attempt. */
 export const attemptContext = (

@@ -1,7 +1,7 @@
 import { type Cause, Effect, RuntimeFlags, RuntimeFlagsPatch } from "effect"
 
-const off = RuntimeFlagsPatch.disable(RuntimeFlags.Interruption)
-const on = RuntimeFlagsPatch.enable(RuntimeFlags.Interruption)
+const uninterruptibly = Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.Interruption))
+const interruptibly = Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.enable(RuntimeFlags.Interruption))
 
 /**
  * Waits as interruptibly as the calling fiber is, then runs a handler that cannot be interrupted: one of the two always runs. A third of the cost of the
@@ -16,8 +16,5 @@ export const guarded = <A, E, B, E2>(
   }
 ): Effect.Effect<B, E2> =>
   RuntimeFlags.interruption(flags)
-    ? Effect.withRuntimeFlagsPatch(
-        Effect.matchCauseEffect(Effect.withRuntimeFlagsPatch(wait, on), handlers),
-        off
-      )
+    ? uninterruptibly(Effect.matchCauseEffect(interruptibly(wait), handlers))
     : Effect.matchCauseEffect(wait, handlers)

@@ -169,9 +169,9 @@ const heldFailure = (cause: Cause.Cause<unknown>): Effect.Effect<Held, unknown> 
 const holding = { onSuccess: noteArrival, onFailure: heldFailure }
 
 /** Runs an attempt so that what it ends with can be judged and released. */
-export const held = <R>(
+export const held: <R>(
   attempt: Effect.Effect<Response, unknown, R>
-): Effect.Effect<Response | Held, unknown, R> => Effect.matchCauseEffect(attempt, holding)
+) => Effect.Effect<Response | Held, unknown, R> = Effect.matchCauseEffect(holding)
 
 /** What the caller gets: the response, or the failure that held one. */
 export const unheld = (result: Response | Held): Effect.Effect<Response, HttpClientError.ResponseError> =>
