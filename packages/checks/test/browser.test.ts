@@ -1,14 +1,10 @@
-import { existsSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
-import { type Browser, chromium, type Page } from "playwright-core"
+import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-
-const executablePath = "/usr/bin/chromium"
-const isMissing = !existsSync(executablePath) && process.env.CI === undefined
-if (isMissing) console.log(`Skipped, as there is no ${executablePath}: what the core does in a browser.`)
+import { isMissing, launch } from "../../lab/test/html/browser.js"
 
 const page = fileURLToPath(new URL("support/page.ts", import.meta.url))
 
@@ -54,18 +50,7 @@ describe.skipIf(isMissing)("effect-hedge in a browser", { timeout: 60_000 }, () 
     const served = await serve(outputFiles[0]!.text)
     server = served.server
     seen = served.seen
-    browser = await chromium.launch({
-      executablePath,
-      args: [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync"
-      ]
-    })
+    browser = await launch()
     tab = await browser.newPage()
     tab.on("pageerror", (error) => errors.push(error.message))
     await tab.goto(served.origin)

@@ -1,17 +1,13 @@
 import { Readable } from "node:stream"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { Random } from "./chaos/random.js"
 import { ErrorCode, type FramePeer, FrameServer, FrameType, Setting } from "./support/frames.js"
 import { openLane, type SentExchange } from "./support/lane.js"
 
-/** Numbers that are the same for the same seed (mulberry32). */
+/** Whole numbers from 0 up to and without a bound, the same for the same seed. */
 const randomOf = (seed: number) => {
-  let state = seed
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
+  const random = new Random(seed)
+  return (below: number): number => random.between(0, below - 1)
 }
 
 const bodyOf = (stream: number): string => `the answer to ${stream};`.repeat(stream * 40)
