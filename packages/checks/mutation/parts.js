@@ -1,6 +1,7 @@
 /**
  * What is mutated together, and the tests that are to notice it. Every source file of the two packages is in one part. A part leaves out
- * tests that cost far more than they would add: those of the other parts, and those below.
+ * tests that cost far more than they would add: those of the other parts, and those below. A test that a
+ * change makes wait for ever fails after `slowestTest` milliseconds: of most changes that is what a run waits for.
  */
 
 const learning = new Set(
@@ -34,12 +35,15 @@ export const parts = {
       "packages/hedge/test/*.test.ts",
       "packages/hedge/test/{model,stream}/*.test.ts",
       "packages/hedge/test/adaptive/policy.test.ts"
-    ]
+    ],
+    slowestTest: 5_000
   },
   learning: {
     package: "hedge",
     holds: (/** @type {string} */ file) => learning.has(file),
     mutate: [...learning],
+    // quantiles of millions of samples
+    slowestTest: 15_000,
     tests: [
       "packages/hedge/test/adaptive/*.test.ts",
       "packages/hedge/test/{config,learners,ownership}.test.ts"
@@ -49,24 +53,32 @@ export const parts = {
     package: "platform",
     holds: () => true,
     mutate: ["packages/platform/src/**/*.ts"],
-    tests: ["packages/platform/test/**/*.test.ts"]
+    tests: ["packages/platform/test/**/*.test.ts"],
+    slowestTest: 5_000
   }
 }
 
-export const excludedFiles = [
+/** Whether tests look on that take seconds. */
+export const withSlowTests = process.env.MUTATION_SLOW_TESTS !== undefined
+
+const slowFiles = [
   // tens of thousands of calls, then garbage collection
   "packages/hedge/test/leaks.test.ts",
-  // reads the sources, which Stryker has rewritten
-  "packages/hedge/test/anyHost.test.ts",
   // losers over sockets, by the dozen: a minute and a half
   "packages/platform/test/losers.test.ts",
-  "packages/platform/test/events/losers.test.ts",
+  "packages/platform/test/events/losers.test.ts"
+]
+
+export const excludedFiles = [
+  // reads the sources, which Stryker has rewritten
+  "packages/hedge/test/anyHost.test.ts",
   // runs tsc
-  "packages/platform/test/types.test.ts"
+  "packages/platform/test/types.test.ts",
+  ...(withSlowTests ? [] : slowFiles)
 ]
 
 /** Tests of more than a second, by a part of their names. */
-export const excludedTests = [
+const slowTests = [
   "the extra load stays within",
   "extra load within the budget, and every call ends",
   "after a thousand calls of every outcome",
@@ -78,3 +90,5 @@ export const excludedTests = [
   "is left alone for longer each time",
   "keeps the hedge rate within 0.5 points"
 ]
+
+export const excludedTests = withSlowTests ? [] : slowTests

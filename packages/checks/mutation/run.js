@@ -1,7 +1,7 @@
 /**
- * `npm run mutation [-- [--package=hedge|platform] [FILE ...] [--OPTION=VALUE ...]]`: changes the sources, a little each time, and counts the
- * changes that no test notices. A file is named as `internal/gates.ts` or, a part of it, `internal/gates.ts:44-60`; options are
- * Stryker's.
+ * `npm run mutation [-- [--package=hedge|platform] [--slow-tests] [FILE ...] [--OPTION=VALUE ...]]`: changes the sources, a little each time, and
+ * counts the changes that no test notices. A file is named as `internal/gates.ts` or, a part of it, `internal/gates.ts:44-60`. With `--slow-tests`
+ * also the tests look on that take seconds: for the few changes that the others have not noticed. Other options are Stryker's.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -12,11 +12,11 @@ import { parts } from "./parts.js"
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 
 const args = process.argv.slice(2)
-const isOurs = (/** @type {string} */ arg) => !arg.startsWith("--") || arg.startsWith("--package")
+const isOurs = (/** @type {string} */ arg) => !arg.startsWith("--") || /^--(package|slow-tests)\b/.test(arg)
 const { positionals, values } = parseArgs({
   args: args.filter(isOurs),
   allowPositionals: true,
-  options: { package: { type: "string" } }
+  options: { package: { type: "string" }, "slow-tests": { type: "boolean", default: false } }
 })
 const options = args.filter((arg) => !isOurs(arg))
 
@@ -45,12 +45,14 @@ const known = (/** @type {string} */ file) =>
 const unknown = positionals.filter((file) => !known(file))
 if (unknown.length > 0) fail(`no such file in src: ${unknown.join(", ")}`)
 
+const slowTests = values["slow-tests"] ? { MUTATION_SLOW_TESTS: "yes" } : {}
+
 for (const { files, name } of runs) {
   const mutate = files.length === 0 ? [] : ["--mutate", files.join(",")]
   const { status } = spawnSync(
     "npx",
     ["--no-install", "stryker", "run", "packages/checks/mutation/stryker.config.js", ...mutate, ...options],
-    { cwd: root, stdio: "inherit", env: { ...process.env, MUTATION_PART: name } }
+    { cwd: root, stdio: "inherit", env: { ...process.env, ...slowTests, MUTATION_PART: name } }
   )
   if (status !== 0) process.exitCode = status ?? 1
 }

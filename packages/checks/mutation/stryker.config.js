@@ -1,7 +1,8 @@
-import { parts } from "./parts.js"
+import { parts, withSlowTests } from "./parts.js"
 
 const name = /** @type {keyof typeof parts} */ (process.env.MUTATION_PART)
 const folder = "packages/checks/.mutation"
+const results = `${folder}/${name}${withSlowTests ? "-slow" : ""}`
 
 /** @type {import("@stryker-mutator/api/core").PartialStrykerOptions} */
 export default {
@@ -13,7 +14,7 @@ export default {
   // those that run only while a module loads: each would ask for every test, and a thread of its own
   ignoreStatic: true,
   incremental: true,
-  incrementalFile: `${folder}/${name}-incremental.json`,
+  incrementalFile: `${results}-incremental.json`,
   concurrency: 1,
   timeoutMS: 5_000,
   timeoutFactor: 1.5,
@@ -33,7 +34,7 @@ export default {
   ],
   reporters: ["clear-text", "progress-append-only", "html", "json"],
   clearTextReporter: { allowColor: false, allowEmojis: false, logTests: false },
-  htmlReporter: { fileName: `${folder}/${name}.html` },
-  jsonReporter: { fileName: `${folder}/${name}.json` },
+  htmlReporter: { fileName: `${results}.html` },
+  jsonReporter: { fileName: `${results}.json` },
   thresholds: { high: 90, low: 85, break: 85 }
 }

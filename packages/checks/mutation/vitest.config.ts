@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 import all from "../../../vitest.config.js"
-import { excludedFiles, parts } from "./parts.js"
+import { excludedFiles, parts, withSlowTests } from "./parts.js"
 
 /** The files whose tests have killed a mutant, the latest first, and how long each file has taken when it was run to its end. */
 const killers: Array<string> = []
@@ -27,15 +27,18 @@ class KillersFirst extends BaseSequencer {
   }
 }
 
+const { slowestTest, tests } = parts[process.env.MUTATION_PART as keyof typeof parts]
+const patience = withSlowTests ? 60_000 : slowestTest
+
 export default defineConfig({
   ...all,
   root: fileURLToPath(new URL("../../../", import.meta.url)),
   test: {
-    include: parts[process.env.MUTATION_PART as keyof typeof parts].tests,
+    include: tests,
     exclude: excludedFiles,
     env: { MODEL_RUNS: "30", STREAM_RUNS: "20" },
-    testTimeout: 15_000,
-    hookTimeout: 15_000,
+    testTimeout: patience,
+    hookTimeout: patience,
     // `freshModules.ts` isolates
     poolOptions: { threads: { isolate: false } },
     runner: fileURLToPath(new URL("freshModules.ts", import.meta.url)),
