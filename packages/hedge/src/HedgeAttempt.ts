@@ -15,7 +15,7 @@
  *
  * @module
  */
-import type { Context, Duration, Effect, Option } from "effect"
+import type { Clock, Context, Duration, Effect, Option } from "effect"
 import type { HedgeTargets } from "./HedgePolicy.js"
 import * as internal from "./internal/attempt.js"
 
@@ -27,6 +27,8 @@ export interface HedgeAttempt {
   readonly callId: string
   /** The time left until the call's deadline, by the `Clock`; none if the call has no deadline. Never negative. */
   readonly timeLeft: Effect.Effect<Option.Option<Duration.Duration>>
+  /** The clock by which the call counts: for a `classify` that has to know the time, such as one that reads a date in an answer. */
+  readonly clock: Clock.Clock
   /**
    * Where the call's next attempts may go. The attempts of a call share it, and whoever sends them may set it: a client that keeps its
    * connections, a load balancer. `HedgePolicy.Targets` in the caller's context goes before it. Default: undefined, anywhere.

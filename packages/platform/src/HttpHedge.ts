@@ -243,11 +243,12 @@ export const events: {
  * | `ResponseError` with reason `StatusCode` | as its response |
  * | anything else | as by `HedgeOutcome.fromExit` |
  *
- * A `NonFatal` response may carry pushback: `grpc-retry-pushback-ms`, else `Retry-After` in seconds or as a date. A 429 without one, and one
- * that cannot be read, mean do-not-retry. Throws `HedgePolicyError` for what is no `Exit`.
+ * A `NonFatal` response may carry pushback: `grpc-retry-pushback-ms`, else `Retry-After` in seconds or as a date, which is read by the clock of
+ * the attempt, or without one by the system's. A 429 without pushback, and pushback that cannot be read, mean do-not-retry. Throws `HedgePolicyError` for what is no `Exit`.
  */
 export const fromExit: (
-  exit: Exit.Exit<HttpClientResponse.HttpClientResponse, unknown>
+  exit: Exit.Exit<HttpClientResponse.HttpClientResponse, unknown>,
+  attempt?: HedgeAttempt.HedgeAttempt
 ) => HedgeOutcome.HedgeOutcome = internalPolicies.fromExit
 
 /**

@@ -1,8 +1,8 @@
 import { HttpClient, HttpClientRequest } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
-import { Effect, Fiber, TestClock } from "effect"
-import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Effect, Fiber, Option, TestClock } from "effect"
+import { HedgeAttempt, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { undiciHttp1 } from "./support/clients.js"
 import { afterFailure, hedged } from "./support/policies.js"
 import { Recorder } from "./support/recorder.js"
@@ -95,10 +95,10 @@ describe("headers of a copy", () => {
 describe("replicas", () => {
   it.scopedLive("the primary goes where the request says, hedges to the replicas in turn", () =>
     Effect.gen(function* () {
-      const [own, a, b] = yield* Effect.all([failing, failing, failing])
-      const policy = HedgePolicy.modify(afterFailure, { maxAttempts: 4 })
-      yield* (yield* hedged(policy, { replicas: [a.url, b.url] })).get(own.url)
-      expect([own, a, b].map(({ received }) => received.length)).toEqual([1, 2, 1])
+      const [own, a, b, c] = yield* Effect.all([failing, failing, failing, failing])
+      const policy = HedgePolicy.modify(afterFailure, { maxAttempts: 5 })
+      yield* (yield* hedged(policy, { replicas: [a.url, b.url, c.url] })).get(own.url)
+      expect([own, a, b, c].map(({ received }) => received.length)).toEqual([1, 2, 1, 1])
     }).pipe(Effect.provide(undiciHttp1.layer))
   )
 
@@ -106,7 +106,8 @@ describe("replicas", () => {
     ["", "/v1/users?q=a%2Fb&page=2"],
     ["/", "/v1/users?q=a%2Fb&page=2"],
     ["/base", "/base/v1/users?q=a%2Fb&page=2"],
-    ["/base/", "/base/v1/users?q=a%2Fb&page=2"]
+    ["/base/", "/base/v1/users?q=a%2Fb&page=2"],
+    ["/base//", "/base/v1/users?q=a%2Fb&page=2"]
   ] as const)("a replica at %j gets the path and the query of the request", ([base, expected]) =>
     Effect.gen(function* () {
       const [own, replica] = yield* Effect.all([failing, failing])
@@ -128,6 +129,29 @@ describe("replicas", () => {
       )
       yield* client.get("/users")
       expect(replica.received.map(({ path }) => path)).toEqual(["/users"])
+    }).pipe(Effect.provide(undiciHttp1.layer))
+  )
+
+  it.scopedLive.each([
+    ["with a replica there is somewhere to send a hedge", true, 2],
+    ["without one its client may know of nowhere", false, 1]
+  ] as const)("%s", ([_, withReplica, copies]) =>
+    Effect.gen(function* () {
+      const [own, replica] = yield* Effect.all([failing, failing])
+      const client = (yield* HttpClient.HttpClient).pipe(
+        // as a client that keeps its connections does
+        HttpClient.transform((sent) =>
+          Effect.zipRight(
+            Effect.map(HedgeAttempt.current, (attempt) => {
+              if (Option.isSome(attempt)) attempt.value.targets ??= { leastInFlight: () => undefined }
+            }),
+            sent
+          )
+        ),
+        HttpHedge.withHedge({ policy: afterFailure, ...(withReplica ? { replicas: [replica.url] } : {}) })
+      )
+      yield* client.get(own.url)
+      expect(own.received.length + replica.received.length).toBe(copies)
     }).pipe(Effect.provide(undiciHttp1.layer))
   )
 
@@ -196,11 +220,17 @@ describe("what the client below does with a request", () => {
     }).pipe(Effect.provide(undiciHttp1.layer))
   )
 
-  it.scopedLive("a client that only has an execute can be hedged", () =>
+  it.scopedLive.each([
+    ["only an execute", ["execute"]],
+    ["one stage beside its execute", ["execute", "preprocess"]],
+    ["the other stage beside its execute", ["execute", "postprocess"]]
+  ] as const)("a client that has %s can be hedged", ([_, parts]) =>
     Effect.gen(function* () {
       const server = yield* failing
       const plain = yield* HttpClient.HttpClient
-      const bare = { execute: plain.execute } as typeof plain
+      const bare = Object.fromEntries(
+        parts.map((part) => [part, Reflect.get(plain, part)])
+      ) as unknown as typeof plain
       const response = yield* HttpHedge.withHedge({ policy: afterFailure })(bare).get(server.url)
       expect(response.status).toBe(503)
       expect(server.received).toHaveLength(2)

@@ -3,6 +3,7 @@ import { HttpBody, HttpClientRequest } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Hedge, HedgeEvent } from "effect-hedge"
+import { isReplayable } from "../src/internal/http.js"
 import { attemptsOver, bodies, consent, once, post } from "./suite/bodies.js"
 import { fetchHttp1, transports, undiciHttp1 } from "./support/clients.js"
 import { afterFailure, hedged } from "./support/policies.js"
@@ -124,6 +125,48 @@ it.live("C44: a raw stream is sent once", () =>
     const raw = Readable.from(["whole ", "body"])
     const received = yield* attemptsOf(post(HttpBody.raw(raw)), consent)
     expect(received.map(({ body }) => body)).toEqual(["whole body"])
+  })
+)
+
+describe("C44: a body can be sent again that is", () => {
+  const form = new FormData()
+  it.each([
+    ["none", HttpBody.empty],
+    ["bytes", HttpBody.uint8Array(new Uint8Array(1))],
+    ["a form", HttpBody.formData(form)],
+    ["raw, and nothing", HttpBody.raw(undefined)],
+    ["raw, and null", HttpBody.raw(null)],
+    ["raw, and text", HttpBody.raw("")],
+    ["raw, and a buffer", HttpBody.raw(new ArrayBuffer(1))],
+    ["raw, and a view of one", HttpBody.raw(new DataView(new ArrayBuffer(1)))],
+    ["raw, and parameters of a URL", HttpBody.raw(new URLSearchParams())],
+    ["raw, and a blob", HttpBody.raw(new Blob([]))],
+    ["raw, and a form", HttpBody.raw(form)]
+  ] as const)("%s", (_, body) => {
+    expect(isReplayable(body)).toBe(true)
+  })
+
+  it.each([
+    ["a stream", once()],
+    ["raw, and a stream", HttpBody.raw(Readable.from([]))],
+    ["raw, and anything else", HttpBody.raw({ read: () => "whole body" })]
+  ] as const)("but not %s", (_, body) => {
+    expect(isReplayable(body)).toBe(false)
+  })
+})
+
+it.live("C44: a body that can be sent again is not replayed", () =>
+  Effect.gen(function* () {
+    let replayed = 0
+    const received = yield* attemptsOf(post(HttpBody.text("whole body")), {
+      ...consent,
+      replay: (request) => {
+        replayed += 1
+        return request
+      }
+    })
+    expect(received).toHaveLength(2)
+    expect(replayed).toBe(0)
   })
 )
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { Context, Duration, Effect, Fiber, Layer, Option, TestClock } from "effect"
 import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { keysOf } from "../src/internal/keys.js"
 import { undiciHttp1 } from "./support/clients.js"
 import { serve } from "./support/server.js"
 
@@ -203,6 +204,10 @@ describe("the budget of layerAdaptive", () => {
   )
 })
 
+it("a request whose URL is none has no key", () => {
+  expect(keysOf({})(HttpClientRequest.get("/users/42"))).toEqual([])
+})
+
 describe("routeOf", () => {
   it.each([
     ["https://api.example.com", "GET /"],
@@ -219,6 +224,7 @@ describe("routeOf", () => {
     ["https://api.example.com/posts/10-things-you-should-know", "GET /posts/10-things-you-should-know"],
     ["https://api.example.com/facade/deadbeef", "GET /facade/deadbeef"],
     ["https://api.example.com//users/", "GET //users/"],
+    ["https://api.example.com/a/../ü", "GET /a/../ü"],
     ["/users/42", "GET "]
   ])("%s: %s", (url, route) => {
     expect(HttpHedge.routeOf(HttpClientRequest.get(url))).toBe(route)

@@ -1,5 +1,5 @@
-import { HttpClientError, HttpClientRequest } from "@effect/platform"
-import { describe, expect, it } from "@effect/vitest"
+import { HttpClientError, HttpClientRequest, HttpClientResponse } from "@effect/platform"
+import { afterEach, describe, expect, it, vi } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { Exit } from "effect"
 import { HedgeOutcome, HedgePolicy, HedgeSchedule } from "effect-hedge"
@@ -30,6 +30,8 @@ describe.each([
     ["replicas[1]", { policy, replicas: ["https://eu.example.com", "us.example.com"] }, baseUrl],
     ["replicas[0]", { policy, replicas: ["/api"] }, baseUrl],
     ["replicas[0]", { policy, replicas: ["ftp://eu.example.com"] }, baseUrl],
+    ["replicas[0]", { policy, replicas: ["xhttp://eu.example.com"] }, baseUrl],
+    ["replicas[0]", { policy, replicas: [new URL("https://eu.example.com")] }, baseUrl],
     ["replicas[0]", { policy, replicas: ["https://eu.example.com?x=1"] }, baseUrl],
     ["replicas[0]", { policy, replicas: ["https://user:secret@eu.example.com"] }, baseUrl],
     ["replicas[0]", { policy, replicas: [80] }, baseUrl],
@@ -96,13 +98,28 @@ describe.each([
     }
     expect(errorOf(() => make({ ...options, policy }))).toBeUndefined()
     expect(errorOf(() => make({ policy, replicas: undefined, headers: undefined }))).toBeUndefined()
+    expect(errorOf(() => make({ policy, credentials: "include", headers: { attempt: undefined } }))).toBe(
+      undefined
+    )
   })
 })
 
-it.each([3, null, undefined, "x", {}, [], () => 1])("withHedge refuses what is no client: %s", (client) => {
-  const error = errorOf(() => HttpHedge.withHedge({ policy })(client as never))
-  expect(error).toMatchObject({ _tag: "HedgePolicyError", field: "client", allowed: "an HttpClient" })
+it.each([
+  ["options", null, "an object"],
+  ["decisive", { policy, decisive: true }, "a function from an event to true or false"],
+  ["credentials", { policy, credentials: "same-origin" }, '"include" or "omit"']
+] as const)("events refuses %s: %j", (field, options, allowed) => {
+  const error = errorOf(() => HttpHedge.events(options as never))
+  expect(error).toMatchObject({ _tag: "HedgePolicyError", field, allowed })
 })
+
+it.each([3, null, undefined, "x", {}, [], () => 1, { execute: 3 }])(
+  "withHedge refuses what is no client: %s",
+  (client) => {
+    const error = errorOf(() => HttpHedge.withHedge({ policy })(client as never))
+    expect(error).toMatchObject({ _tag: "HedgePolicyError", field: "client", allowed: "an HttpClient" })
+  }
+)
 
 describe("fromExit", () => {
   const request = HttpClientRequest.get("http://127.0.0.1")
@@ -122,7 +139,43 @@ describe("fromExit", () => {
   it("refuses what is no exit", () => {
     expect(errorOf(() => HttpHedge.fromExit({ status: 503 } as never))).toMatchObject({
       _tag: "HedgePolicyError",
-      field: "exit"
+      field: "exit",
+      allowed: "the Exit of an attempt"
     })
+  })
+
+  const answer = (
+    status: number,
+    headers: Record<string, string> = {},
+    to: HttpClientRequest.HttpClientRequest = request
+  ) => HttpClientResponse.fromWeb(to, new Response(null, { status, headers }))
+  const keyed = HttpClientRequest.post("http://127.0.0.1", { headers: { "Idempotency-Key": "1" } })
+  const doNotRetry = HedgeOutcome.nonFatal("DoNotRetry")
+  const date = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+  afterEach(() => vi.useRealTimers())
+
+  it.each([
+    ["404", answer(404), HedgeOutcome.win],
+    ["503", answer(503), HedgeOutcome.nonFatal()],
+    ["429 without pushback", answer(429), doNotRetry],
+    ["429 with Retry-After", answer(429, { "retry-after": "2" }), HedgeOutcome.nonFatal(2000)],
+    ["409", answer(409), HedgeOutcome.win],
+    ["409 to a write that has a key", answer(409, {}, keyed), doNotRetry],
+    ["pushback of gRPC", answer(503, { "grpc-retry-pushback-ms": "25" }), HedgeOutcome.nonFatal(25)],
+    ["pushback of gRPC that is no number", answer(503, { "grpc-retry-pushback-ms": "-1" }), doNotRetry],
+    ["a date", answer(503, { "retry-after": date }), HedgeOutcome.nonFatal(7000)],
+    ["a date of C", answer(503, { "retry-after": "Sun Nov  6 08:49:37 1994" }), HedgeOutcome.nonFatal(7000)],
+    ["a date of no form of HTTP", answer(503, { "retry-after": "1994-11-06T08:49:37Z" }), doNotRetry]
+  ] as const)("a response: %s", (_, response, outcome) => {
+    vi.useFakeTimers({ now: Date.parse(date) - 7000, toFake: ["Date"] })
+    expect(HttpHedge.fromExit(Exit.succeed(response))).toEqual(outcome)
+    const error = new HttpClientError.ResponseError({ request, response, reason: "StatusCode" })
+    expect(HttpHedge.fromExit(Exit.fail(error))).toEqual(outcome)
+  })
+
+  it("a response that could not be read is no answer, whatever its status", () => {
+    const error = new HttpClientError.ResponseError({ request, response: answer(404), reason: "Decode" })
+    expect(HttpHedge.fromExit(Exit.fail(error))).toEqual(HedgeOutcome.nonFatal())
   })
 })

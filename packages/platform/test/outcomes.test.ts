@@ -22,12 +22,16 @@ const textOf = <E>(client: HttpClient.HttpClient.With<E>, url: string) =>
   Effect.flatMap(client.get(url), (response) => response.text)
 
 describe("C45: pushback", () => {
+  /** By the test's clock, which is far from the system's. */
+  const startedAt = Date.parse("Thu, 01 Jan 1970 00:10:00 GMT")
+
   /** When the second attempt starts, in virtual milliseconds after the primary's answer; `undefined` if none does. */
   const secondAttemptAfter = (status: number, headers: OutgoingHttpHeaders, millis: number) =>
     Effect.gen(function* () {
       const recorder = new Recorder()
       const server = yield* serve(statuses(status, headers))
       const client = yield* hedged(afterFailure)
+      yield* TestClock.setTime(startedAt)
       const call = yield* Effect.fork(textOf(client, server.url).pipe(Effect.provide(recorder.layer)))
       yield* recorder.until("AttemptEnded")
       yield* TestClock.adjust(millis - 1)
@@ -39,14 +43,14 @@ describe("C45: pushback", () => {
 
   it.scoped.each([
     ["503 with Retry-After in seconds", 503, { "retry-after": "1" }, 1000],
-    ["503 with Retry-After as a date", 503, { "retry-after": "Thu, 01 Jan 1970 00:00:01 GMT" }, 1000],
+    ["503 with Retry-After as a date", 503, { "retry-after": "Thu, 01 Jan 1970 00:10:01 GMT" }, 1000],
     [
       "503 with Retry-After as a date of old",
       503,
-      { "retry-after": "Thursday, 01-Jan-70 00:00:01 GMT" },
+      { "retry-after": "Thursday, 01-Jan-70 00:10:01 GMT" },
       1000
     ],
-    ["503 with Retry-After as C writes dates", 503, { "retry-after": "Thu Jan  1 00:00:01 1970" }, 1000],
+    ["503 with Retry-After as C writes dates", 503, { "retry-after": "Thu Jan  1 00:10:01 1970" }, 1000],
     ["429 with Retry-After", 429, { "retry-after": "1" }, 1000],
     ["503 with grpc-retry-pushback-ms", 503, { "grpc-retry-pushback-ms": "250" }, 250],
     ["both: the finer one", 503, { "grpc-retry-pushback-ms": "250", "retry-after": "1" }, 250]

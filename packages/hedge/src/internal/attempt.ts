@@ -87,6 +87,10 @@ export class Attempt implements HedgeAttempt {
     return this.identity.callId
   }
 
+  get clock(): Clock.Clock {
+    return this.identity.clock
+  }
+
   get targets(): HedgeTargets | undefined {
     return this.identity.targets
   }

@@ -9,9 +9,10 @@ import {
   HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
-import { Cause, Clock, Effect, Exit, Predicate } from "effect"
+import { Cause, Effect, Exit, Option, Predicate } from "effect"
 import { globalValue } from "effect/GlobalValue"
-import { HedgeOutcome } from "effect-hedge"
+import { type HedgeAttempt, HedgeOutcome } from "effect-hedge"
+import { memo } from "./memo.js"
 
 type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
@@ -39,31 +40,21 @@ export const stagesOf = <E, R>(client: HttpClient.HttpClient.With<E, R>): Stages
 // --- requests --------------------------------------------------------------------------------------------------------
 
 /** Where a request goes, without the parameters that are kept beside its URL; `undefined` if its URL is none. */
-export const absoluteUrl = ({ url }: Request): URL | undefined => {
-  try {
-    return new URL(url, globalThis.location?.href)
-  } catch {
-    return undefined
-  }
+export const absoluteUrl = ({ url }: Pick<Request, "url">): URL | undefined => {
+  const base = globalThis.location?.href
+  return URL.canParse(url, base) ? new URL(url, base) : undefined
 }
 
 /** The part of a URL that decides its origin. */
 const beforePath = /^https?:\/\/[^/?#\\]*/i
 
-/** Origins by what stands before the path: to parse a URL costs as much as all else that a hedged client adds to a request. */
-const knownOrigins = new Map<string, string>()
-const mostOrigins = 256
+/** The origin by what stands before the path: to parse a URL costs as much as all else that a hedged client adds to a request. */
+const originOfPrefix = memo(256, (prefix) => absoluteUrl({ url: prefix })?.origin)
 
 /** The origin of a request's URL; `undefined` if its URL is none. */
 export const originOf = (request: Request): string | undefined => {
   const prefix = beforePath.exec(request.url)?.[0]
-  if (prefix === undefined) return absoluteUrl(request)?.origin
-  const known = knownOrigins.get(prefix)
-  if (known !== undefined) return known
-  if (knownOrigins.size >= mostOrigins) knownOrigins.clear()
-  const origin = absoluteUrl(request)?.origin
-  if (origin !== undefined) knownOrigins.set(prefix, origin)
-  return origin
+  return prefix === undefined ? absoluteUrl(request)?.origin : originOfPrefix(prefix)
 }
 
 /** The path of a request's URL, as it stands there; `undefined` if its URL is none. */
@@ -71,7 +62,7 @@ export const pathOf = (request: Request): string | undefined => {
   const { url } = request
   const prefix = beforePath.exec(url)?.[0]
   const path =
-    prefix === undefined ? absoluteUrl(request)?.pathname : url.slice(prefix.length).replace(/[?#].*$/s, "")
+    prefix === undefined ? absoluteUrl(request)?.pathname : url.slice(prefix.length).replace(/[?#].*/s, "")
   return path === "" ? "/" : path
 }
 
@@ -83,38 +74,40 @@ export const withHeaders = (request: Request, headers: Headers.Headers): Request
 
 const nonFatalStatus = new Set([408, 425, 429, 500, 502, 503, 504])
 
+/** An attempt, if it is one that is judged. */
+type Judged = Pick<HedgeAttempt.HedgeAttempt, "clock"> | undefined
+
 /** HTTP's judgement. `isKeyed` tells the requests that may be repeated for their idempotency key alone. */
 export const judgement =
   (isKeyed: (request: Request) => boolean) =>
-  (exit: Exit.Exit<Response, unknown>): HedgeOutcome.HedgeOutcome => {
-    if (exit._tag === "Success") return fromResponse(exit.value, isKeyed)
-    const failure = Cause.failureOption(exit.cause)
-    if (failure._tag === "Some" && HttpClientError.isHttpClientError(failure.value)) {
-      const error = failure.value
-      if (error._tag === "ResponseError" && error.reason === "StatusCode")
-        return fromResponse(error.response, isKeyed)
-      if (error._tag === "RequestError" && error.reason !== "Transport") return HedgeOutcome.fatal()
+  (exit: Exit.Exit<Response, unknown>, attempt?: Judged): HedgeOutcome.HedgeOutcome => {
+    if (exit._tag === "Success") return fromResponse(exit.value, isKeyed, attempt)
+    const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
+    if (HttpClientError.isHttpClientError(error)) {
+      if (error.reason === "StatusCode") return fromResponse(error.response, isKeyed, attempt)
+      if (error.reason === "Encode" || error.reason === "InvalidUrl") return HedgeOutcome.fatal()
     }
     return HedgeOutcome.fromExit(exit)
   }
 
 const fromResponse = (
   response: Response,
-  isKeyed: (request: Request) => boolean
+  isKeyed: (request: Request) => boolean,
+  attempt: Judged
 ): HedgeOutcome.HedgeOutcome => {
   const { status } = response
   // a server that is at work on the first copy answers a second with the same key so (draft-ietf-httpapi-idempotency-key-header)
   if (status === 409 && isKeyed(response.request)) return HedgeOutcome.nonFatal("DoNotRetry")
   if (!nonFatalStatus.has(status)) return HedgeOutcome.win
-  return HedgeOutcome.nonFatal(pushbackOf(response) ?? (status === 429 ? "DoNotRetry" : undefined))
+  return HedgeOutcome.nonFatal(pushbackOf(response, attempt) ?? (status === 429 ? "DoNotRetry" : undefined))
 }
 
 /** The same of a stream of events: one that ends before its first event has answered nothing, however politely. */
 export const eventJudgement = (isKeyed: (request: Request) => boolean) => {
   const judge = judgement(isKeyed)
-  return (exit: Exit.Exit<unknown, unknown>): HedgeOutcome.HedgeOutcome => {
+  return (exit: Exit.Exit<unknown, unknown>, attempt: Judged): HedgeOutcome.HedgeOutcome => {
     if (exit._tag === "Success") return HedgeOutcome.win
-    return Cause.isEmpty(exit.cause) ? HedgeOutcome.nonFatal() : judge(Exit.failCause(exit.cause))
+    return Cause.isEmpty(exit.cause) ? HedgeOutcome.nonFatal() : judge(Exit.failCause(exit.cause), attempt)
   }
 }
 
@@ -125,28 +118,17 @@ const wholeNumber = /^\s*\d+\s*$/
 /** The three forms of a date in HTTP. Others, which `Date.parse` would read too, are no dates here. */
 const httpDate = /^\s*(?:[A-Z][a-z]{2}, \d|[A-Z][a-z]+day, \d|[A-Z][a-z]{2} [A-Z][a-z]{2} )/
 
-/** When the server wants to see the next attempt, in milliseconds from when its answer arrived. */
-const pushbackOf = (response: Response): HedgeOutcome.Pushback | undefined => {
-  const { headers } = response
+/** When the server wants to see the next attempt, in milliseconds from now: its answer has just arrived. */
+const pushbackOf = ({ headers }: Response, attempt: Judged): HedgeOutcome.Pushback | undefined => {
   const millis = headers["grpc-retry-pushback-ms"]
   if (millis !== undefined) return wholeNumber.test(millis) ? Number(millis) : "DoNotRetry"
   const after = headers["retry-after"]
   if (after === undefined) return undefined
   if (wholeNumber.test(after)) return Number(after) * 1000
   const date = httpDate.test(after) ? Date.parse(after.includes("GMT") ? after : `${after} GMT`) : Number.NaN
-  return Number.isNaN(date) ? "DoNotRetry" : Math.max(0, date - (arrivals.get(response) ?? Date.now()))
+  const now = attempt === undefined ? Date.now() : attempt.clock.unsafeCurrentTimeMillis()
+  return Number.isNaN(date) ? "DoNotRetry" : Math.max(0, date - now)
 }
-
-/** When responses with a `Retry-After` arrived, by the `Clock`: a judgement is synchronous and cannot ask for the time. */
-const arrivals = new WeakMap<Response, number>()
-
-const noteArrival = (response: Response): Effect.Effect<Response> =>
-  nonFatalStatus.has(response.status) && response.headers["retry-after"] !== undefined
-    ? Effect.map(Clock.currentTimeMillis, (now) => {
-        arrivals.set(response, now)
-        return response
-      })
-    : Effect.succeed(response)
 
 // --- responses inside errors -----------------------------------------------------------------------------------------
 
@@ -161,17 +143,14 @@ export class Held {
 const heldFailure = (cause: Cause.Cause<unknown>): Effect.Effect<Held, unknown> => {
   const error = cause._tag === "Fail" ? cause.error : undefined
   return HttpClientError.isHttpClientError(error) && error._tag === "ResponseError"
-    ? Effect.as(noteArrival(error.response), new Held(error))
+    ? Effect.succeed(new Held(error))
     : Effect.failCause(cause)
 }
-
-/** One object for all attempts: every request passes here. */
-const holding = { onSuccess: noteArrival, onFailure: heldFailure }
 
 /** Runs an attempt so that what it ends with can be judged and released. */
 export const held: <R>(
   attempt: Effect.Effect<Response, unknown, R>
-) => Effect.Effect<Response | Held, unknown, R> = Effect.matchCauseEffect(holding)
+) => Effect.Effect<Response | Held, unknown, R> = Effect.catchAllCause(heldFailure)
 
 /** What the caller gets: the response, or the failure that held one. */
 export const unheld = (result: Response | Held): Effect.Effect<Response, HttpClientError.ResponseError> =>
@@ -188,14 +167,14 @@ export const acceptingEvents = (request: Request): Request =>
 /** A response that is no stream of events, as the failure that holds it. */
 export const heldUnlessEvents = (response: Response): Held | undefined => {
   const { headers, request, status } = response
-  if (status < 200 || status > 299) {
+  if (Math.floor(status / 100) !== 2) {
     const description = "non 2xx status code"
     return new Held(
       new HttpClientError.ResponseError({ request, response, reason: "StatusCode", description })
     )
   }
   const type = headers["content-type"]
-  if (type === undefined || type.trimStart().toLowerCase().startsWith(eventStream)) return undefined
+  if (type === undefined || type.toLowerCase().startsWith(eventStream)) return undefined
   const description = `content type ${type} instead of ${eventStream}`
   return new Held(new HttpClientError.ResponseError({ request, response, reason: "Decode", description }))
 }
@@ -260,32 +239,21 @@ export const releaseAtAbort =
   ({ signal }: AbortController) =>
   (response: Response): Effect.Effect<void> => {
     if (signal.aborted) return release(response)
-    signal.addEventListener("abort", () => Effect.runFork(release(response)), { once: true })
+    signal.addEventListener("abort", () => Effect.runFork(release(response)))
     return Effect.void
   }
 
 // --- bodies ----------------------------------------------------------------------------------------------------------
 
 /** Whether a body can be sent any number of times: everything but streams, raw ones included. */
-export const isReplayable = (body: HttpBody.HttpBody): boolean => {
-  switch (body._tag) {
-    case "Empty":
-    case "Uint8Array":
-    case "FormData":
-      return true
-    case "Raw":
-      return isBytesOrText(body.body)
-    case "Stream":
-      return false
-  }
-}
+export const isReplayable = (body: HttpBody.HttpBody): boolean =>
+  body._tag !== "Stream" && (body._tag !== "Raw" || isBytesOrText(body.body))
 
 const isBytesOrText = (u: unknown): boolean =>
-  u === undefined ||
-  u === null ||
+  Predicate.isNullable(u) ||
   typeof u === "string" ||
   u instanceof ArrayBuffer ||
   ArrayBuffer.isView(u) ||
   u instanceof URLSearchParams ||
-  (typeof Blob !== "undefined" && u instanceof Blob) ||
-  (typeof FormData !== "undefined" && u instanceof FormData)
+  u instanceof Blob ||
+  u instanceof FormData

@@ -31,7 +31,9 @@ const headerName = is(
 const isBaseUrl = (value: unknown): boolean => {
   if (typeof value !== "string" || !URL.canParse(value)) return false
   const url = new URL(value)
-  return /^https?:$/.test(url.protocol) && url.username + url.password === "" && !/[?#]/.test(value)
+  return (
+    ["http:", "https:"].includes(url.protocol) && url.username + url.password === "" && !/[?#]/.test(value)
+  )
 }
 const baseUrl = is(
   isBaseUrl,

@@ -47,8 +47,11 @@ const responseOf = (value: Response | Held): Response =>
 const judge = judgement(keyedBy({}))
 
 /** The judgement of a client that is told nothing else. */
-export const fromExit = (exit: Exit.Exit<Response, unknown>): HedgeOutcome.HedgeOutcome =>
-  judge(Exit.isExit(exit) ? exit : refuse("exit", exit, "the Exit of an attempt"))
+export const fromExit = (
+  exit: Exit.Exit<Response, unknown>,
+  attempt?: HedgeAttempt.HedgeAttempt
+): HedgeOutcome.HedgeOutcome =>
+  judge(Exit.isExit(exit) ? exit : refuse("exit", exit, "the Exit of an attempt"), attempt)
 
 /** HTTP's judgement, and release of what is discarded, after the policy's own `onDiscard`. */
 export const forResponses = (policy: AnyPolicy, options: AnyOptions): HeldPolicy<Response> => {

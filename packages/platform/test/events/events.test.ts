@@ -1,8 +1,8 @@
 import { HttpClient, type HttpClientError, HttpClientRequest } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
-import { Cause, Chunk, Effect, Exit, Option, Stream } from "effect"
-import { Hedge, HedgeOutcome, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Cause, Chunk, Context, Effect, Exit, Layer, Option, Stream } from "effect"
+import { Hedge, HedgeAttempt, HedgeOutcome, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { hedgedEvents } from "../suite/events.js"
 import { transports, undiciHttp1 } from "../support/clients.js"
 import { afterFailure, attemptHeader, both } from "../support/policies.js"
@@ -11,6 +11,11 @@ import { type Handler, serve } from "../support/server.js"
 import { begin, dataOf, events, isHedge, roles, sendAll } from "./support.js"
 
 const get = HttpClientRequest.get
+
+/** What a client does that keeps its connections, and has but one. */
+const knowingNowhereElse = Effect.map(HedgeAttempt.current, (attempt) => {
+  if (Option.isSome(attempt)) attempt.value.targets ??= { leastInFlight: () => undefined }
+})
 const silent: Handler = () => {}
 
 /** Runs a test with a server and the usual client. */
@@ -29,7 +34,7 @@ describe("events", () => {
   it.live("have a type, data of several lines, and an id; what is cut off at the end is dropped", () =>
     withServer(
       (_request, response) => {
-        begin(response).write("retry: 5\nevent: token\nid: 7\ndata: one\ndata: two\n\n")
+        begin(response).write("retry: soon\nmood: good\nevent: token\nid: 7\ndata: one\ndata: two\n\n")
         response.end("data: plain\n\nevent: token\ndata: cut off\n")
       },
       (url) =>
@@ -57,7 +62,11 @@ describe("events", () => {
             Stream.runForEach(open(get(url)), ({ data }) => Effect.sync(() => seen.push(data)))
           )
           expect(seen).toStrictEqual(["a"])
-          expect(error).toMatchObject({ _tag: "ResponseError", reason: "Decode" })
+          expect(error).toMatchObject({
+            _tag: "ResponseError",
+            reason: "Decode",
+            description: "an event of more than 10485760 characters"
+          })
         })
     )
   )
@@ -186,6 +195,82 @@ describe("what is sent", () => {
   )
 })
 
+describe("what is sent with options", () => {
+  it.live("the time left, if a header is given for it", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_request, response) => sendAll(response, ["a"]))
+      const policy = HedgePolicy.make({ schedule: HedgeSchedule.onFailure, deadline: "1 hour" })
+      const client = yield* HttpClient.HttpClient
+      const open = client.pipe(HttpHedge.events({ policy, headers: { deadline: "x-time-left" } }))
+      expect(yield* dataOf(open(get(server.url)))).toStrictEqual(["a"])
+      const left = Number(server.received[0]!.headers["x-time-left"])
+      expect(left).toBeGreaterThan(3_590_000)
+      expect(left).toBeLessThanOrEqual(3_600_000)
+    }).pipe(Effect.scoped, Effect.provide(undiciHttp1.layer))
+  )
+
+  it.live("hedges to replicas, also if the client knows of nowhere else to send them", () =>
+    Effect.gen(function* () {
+      const own = yield* serve((_request, response) => {
+        response.writeHead(503).end()
+      })
+      const replica = yield* serve((_request, response) => sendAll(response, ["a"]))
+      const client = (yield* HttpClient.HttpClient).pipe(
+        HttpClient.transform((sent) => Effect.zipRight(knowingNowhereElse, sent))
+      )
+      const open = client.pipe(HttpHedge.events({ policy: afterFailure, replicas: [replica.url] }))
+      expect(yield* dataOf(open(get(own.url)))).toStrictEqual(["a"])
+      expect(
+        yield* Effect.exit(dataOf(client.pipe(HttpHedge.events({ policy: afterFailure }))(get(own.url))))
+      ).toMatchObject({ _tag: "Failure" })
+      expect(own.received).toHaveLength(2)
+    }).pipe(Effect.scoped, Effect.provide(undiciHttp1.layer))
+  )
+})
+
+describe("what a policy is told", () => {
+  it.scopedLive("the time to the first event is learned apart from that to an answer", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_request, response) => sendAll(response, ["a"]))
+      const context = yield* Layer.build(HedgePolicy.layerAdaptive({ extraLoad: 0.1 }))
+      const policy = Context.get(context, HedgePolicy.DefaultPolicy)
+      const open = (yield* HttpClient.HttpClient).pipe(HttpHedge.events({ policy }))
+      yield* dataOf(open(get(`${server.url}/chats/7`)))
+      expect(yield* HedgePolicy.keys(policy)).toContainEqual([server.url, "GET /chats/:id", "events"])
+    }).pipe(Effect.provide(undiciHttp1.layer))
+  )
+
+  it.scopedLive("of the events that it discards: those that decide, of streams that are not the result", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((request, response) => {
+        const attempt = request.headers[attemptHeader]
+        if (attempt === undefined) response.writeHead(503).end()
+        else if (attempt === "1") sendAll(response, ["role"])
+        else if (attempt === "2") sendAll(response, ["role", "stale"])
+        else sendAll(response, ["role", "token"])
+      })
+      const discarded: Array<string> = []
+      const policy = HedgePolicy.make<HttpHedge.ServerSentEvent, unknown>({
+        schedule: HedgeSchedule.onFailure,
+        throttle: HedgeThrottle.unlimited,
+        maxAttempts: 4,
+        classify: (exit) =>
+          Exit.isSuccess(exit) && exit.value.data === "token" ? HedgeOutcome.win : HedgeOutcome.nonFatal(),
+        onDiscard: ({ data }) =>
+          Effect.sync(() => {
+            discarded.push(data)
+          })
+      })
+      const open = yield* events(policy, { decisive: ({ data }) => data !== "role" })
+      expect(yield* dataOf(open(get(server.url)))).toStrictEqual(["role", "token"])
+      expect(discarded).toStrictEqual(["stale"])
+      const plain = yield* events(policy)
+      yield* Effect.exit(dataOf(plain(get(server.url))))
+      expect(discarded).toContain("role")
+    }).pipe(Effect.provide(undiciHttp1.layer))
+  )
+})
+
 describe("what counts as an answer", () => {
   it.live("a 503 is another attempt's turn, with its pushback heeded", () =>
     Effect.gen(function* () {
@@ -231,7 +316,11 @@ describe("what counts as an answer", () => {
       })
       const open = yield* events(afterFailure)
       const error = yield* Effect.flip(Stream.runDrain(open(get(server.url))))
-      expect(error).toMatchObject({ reason: "StatusCode", response: { status: 404 } })
+      expect(error).toMatchObject({
+        reason: "StatusCode",
+        description: "non 2xx status code",
+        response: { status: 404 }
+      })
       expect(server.received).toHaveLength(1)
       yield* server.until(({ cancelled, open }) => cancelled === 1 && open === 0)
     }).pipe(Effect.provide(undiciHttp1.layer))
@@ -248,7 +337,24 @@ describe("what counts as an answer", () => {
           const open = yield* events(afterFailure)
           expect(yield* dataOf(open(get(url)))).toStrictEqual(["a"])
           const alone = yield* events(afterFailure, { classify: () => HedgeOutcome.win })
-          expect(yield* Effect.flip(dataOf(alone(get(url))))).toMatchObject({ reason: "Decode" })
+          expect(yield* Effect.flip(dataOf(alone(get(url))))).toMatchObject({
+            reason: "Decode",
+            description: "content type application/json instead of text/event-stream"
+          })
+        })
+    )
+  )
+
+  it.live.each([
+    ["without a content type", {}],
+    ["with parameters of it", { "content-type": "Text/Event-Stream; charset=utf-8" }]
+  ] as const)("events %s are events", ([_, headers]) =>
+    withServer(
+      (_request, response) => response.writeHead(200, headers).end("data: a\n\n"),
+      (url) =>
+        Effect.gen(function* () {
+          const open = yield* events(afterFailure)
+          expect(yield* dataOf(open(get(url)))).toStrictEqual(["a"])
         })
     )
   )
@@ -277,13 +383,17 @@ describe("what counts as an answer", () => {
             begin(response).write("data: role\n\ndata: role again\n\n")
           },
           (_request, response) => {
-            begin(response).write("data: role\n\n", () => response.end("data: token\n\ndata: role\n\n"))
+            begin(response).write("data: role\n\n", () =>
+              response.write("data: token\n\ndata: role\n\n", () =>
+                setImmediate(() => response.end("data: more\n\n"))
+              )
+            )
           }
         )
       )
       const decisive = ({ data }: HttpHedge.ServerSentEvent) => !data.startsWith("role")
       const open = yield* events(both, { decisive })
-      expect(yield* dataOf(open(get(server.url)))).toStrictEqual(["role", "token", "role"])
+      expect(yield* dataOf(open(get(server.url)))).toStrictEqual(["role", "token", "role", "more"])
     }).pipe(Effect.scoped, Effect.provide(undiciHttp1.layer))
   )
 
