@@ -85,6 +85,8 @@ const slowTests = [
   "whatever both do to FiberRefs",
   "accounts for every attempt, success, finalizer and release",
   "10,000 of them in one call",
+  // loads modules, which makes what runs while they load look as if this test covered it
+  "of other processes, too",
   "within 6 % on average",
   "on 200 random distributions",
   "is left alone for longer each time",

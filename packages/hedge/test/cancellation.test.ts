@@ -258,7 +258,9 @@ describe("C17: a caller that is interrupted", () => {
         { after: "1 day", unwind: 5000, succeed: 1 },
         { after: 10, succeed: 2 }
       ])
-      const fiber = yield* start(script, parallel, { awaitLosers: true })
+      const recorder = yield* HedgeTest.recordEvents
+      const hedged = call(script, parallel, { awaitLosers: true })
+      const fiber = yield* Effect.fork(Effect.provide(hedged, recorder.layer))
       yield* TestClock.adjust(100)
       yield* Fiber.interruptFork(fiber)
       yield* TestClock.adjust(4909)
@@ -267,6 +269,7 @@ describe("C17: a caller that is interrupted", () => {
       yield* settled
       expect(isInterruption(yield* poll(fiber))).toBe(true)
       expect((yield* script.observed).discarded).toStrictEqual([2])
+      expect(yield* recorder.tagged("Discarded")).toMatchObject([{ attempt: 1, reason: "CallerInterrupted" }])
     })
   )
 })

@@ -16,6 +16,29 @@ const errorOf = (exit: Exit.Exit<unknown, unknown> | null): Hedge.HedgeError => 
 const reports = (error: Hedge.HedgeError) =>
   error.attempts.map(({ index, status, elapsed }) => [index, status, Math.round(Duration.toMillis(elapsed))])
 
+describe("an attempt that takes too long", () => {
+  it.effect("counts against the throttle as one that is NonFatal, and no more", () =>
+    Effect.gen(function* () {
+      const outcomes: Array<readonly [HedgeOutcome.HedgeOutcome["_tag"], boolean]> = []
+      const throttle = HedgeThrottle.make({
+        name: "mine",
+        refusedBy: () => undefined,
+        take: () => {},
+        onOutcome: (outcome, doNotRetry) => {
+          outcomes.push([outcome, doNotRetry])
+        }
+      })
+      const script = yield* HedgeTest.script([never, { after: 10, succeed: 1 }])
+      yield* start(script, HedgeSchedule.onFailure, { attemptTimeout: 100, throttle })
+      yield* TestClock.adjust(110)
+      expect(outcomes).toStrictEqual([
+        ["NonFatal", false],
+        ["Win", false]
+      ])
+    })
+  )
+})
+
 describe("C20: the deadline", () => {
   it.effect("is shared by all attempts, and its error names each with its elapsed time", () =>
     Effect.gen(function* () {

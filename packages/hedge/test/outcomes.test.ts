@@ -8,6 +8,7 @@ import {
   FiberId,
   Logger,
   LogLevel,
+  Option,
   RuntimeFlags,
   RuntimeFlagsPatch,
   Schedule,
@@ -399,6 +400,26 @@ describe("C13: by default", () => {
       expect(yield* primary).toBe(1)
     })
   )
+
+  it.effect("classify may say nothing else than an outcome", () =>
+    Effect.gen(function* () {
+      const script = yield* HedgeTest.script([{ succeed: 1 }])
+      const exit = yield* Effect.exit(
+        call(script, HedgeSchedule.onFailure, { classify: () => undefined as never })
+      )
+      const defect = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.dieOption(exit.cause)) : undefined
+      expect(defect).toStrictEqual(
+        new TypeError(
+          "classify answered undefined; allowed is an outcome whose _tag is Win, NonFatal or Fatal"
+        )
+      )
+    })
+  )
+
+  it("an outcome without pushback has none, not even undefined", () => {
+    expect(HedgeOutcome.nonFatal(undefined)).toStrictEqual({ _tag: "NonFatal" })
+    expect(HedgeOutcome.fatal(undefined)).toStrictEqual({ _tag: "Fatal" })
+  })
 
   it.effect("classify may say that a defect is NonFatal, and then another attempt may win", () =>
     Effect.gen(function* () {

@@ -373,6 +373,38 @@ describe("C58: a policy's layer that closes", () => {
     })
   )
 
+  it.effect("waits for the last of several, and says nothing of those that end in time", () =>
+    Effect.gen(function* () {
+      const logged: Array<unknown> = []
+      const logger = Logger.replace(
+        Logger.defaultLogger,
+        Logger.make(({ message }) => {
+          logged.push(message)
+        })
+      )
+      const script = yield* HedgeTest.script([
+        { never: true, unwind: 300 },
+        { after: 10, succeed: 1 },
+        { never: true, unwind: 900 },
+        { after: 10, succeed: 2 }
+      ])
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(HedgePolicy.layer(parallel), scope).pipe(
+        Effect.provide(logger)
+      )
+      yield* Effect.fork(Effect.provide(Hedge.withPolicy(script.effect), context))
+      yield* TestClock.adjust(10)
+      yield* Effect.fork(Effect.provide(Hedge.withPolicy(script.effect), context))
+      yield* TestClock.adjust(10)
+      const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+      yield* TestClock.adjust(899)
+      expect(yield* poll(closing)).toBe(null)
+      yield* TestClock.adjust(1)
+      expect(yield* poll(closing)).toStrictEqual(Exit.void)
+      expect(logged).toStrictEqual([])
+    })
+  )
+
   it.effect("closes at once when no loser unwinds, and as soon as the last one has", () =>
     Effect.gen(function* () {
       for (const unwind of [0, 700]) {

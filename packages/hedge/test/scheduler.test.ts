@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "@effect/vitest"
-import { Effect, Fiber, FiberId } from "effect"
+import { Effect, Fiber, FiberId, type Scheduler } from "effect"
 import { Hedge, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { settled } from "./support.js"
 
@@ -28,6 +28,36 @@ const uncaught = async (run: () => Promise<void>): Promise<ReadonlyArray<unknown
   }
   return errors
 }
+
+describe("a scheduler that runs tasks at once", () => {
+  const atOnce: Scheduler.Scheduler = { shouldYield: () => false, scheduleTask: (task) => task() }
+
+  it("lets an attempt end its call by its first step: it is interrupted, too", async () => {
+    let answer = (): void => {}
+    let interrupted = false
+    const attempts = [
+      Effect.async<string>((resume) => {
+        answer = () => resume(Effect.succeed("primary"))
+      }),
+      Effect.suspend(() => {
+        answer()
+        return Effect.onInterrupt(Effect.never, () =>
+          Effect.sync(() => {
+            interrupted = true
+          })
+        )
+      })
+    ]
+    const call = Hedge.hedgeWith(({ index }) => attempts[index]!, {
+      schedule: HedgeSchedule.parallel,
+      throttle: HedgeThrottle.unlimited
+    })
+    const fiber = Effect.runFork(call, { scheduler: atOnce })
+    await Effect.runPromise(settled)
+    expect(fiber.unsafePoll()).toMatchObject({ _tag: "Success", value: "primary" })
+    expect(interrupted).toBe(true)
+  })
+})
 
 describe("what attempts run on", () => {
   afterEach(() => {

@@ -81,6 +81,30 @@ describe("the stagger", () => {
       })
   )
 
+  it.effect("is asked for with the time that the call has taken, whenever it started", () =>
+    Effect.gen(function* () {
+      const asked: Array<HedgeSchedule.HedgeState> = []
+      const gate = (state: HedgeSchedule.HedgeState) => {
+        asked.push(state)
+        return undefined
+      }
+      yield* TestClock.adjust("1 hour")
+      yield* Effect.fork(
+        Hedge.hedge(Effect.never, {
+          schedule: HedgeSchedule.fixed(80),
+          throttle: HedgeThrottle.unlimited,
+          maxAttempts: 3,
+          gates: [gate]
+        })
+      )
+      yield* TestClock.adjust(160)
+      expect(asked).toStrictEqual([
+        { attempt: 1, elapsed: Duration.millis(80), inFlight: 1 },
+        { attempt: 2, elapsed: Duration.millis(160), inFlight: 2 }
+      ])
+    })
+  )
+
   it.effect("does not begin anew for an attempt after which another was launched, nor after the call", () =>
     Effect.gen(function* () {
       const starts: Array<number> = []

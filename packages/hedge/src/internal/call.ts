@@ -123,8 +123,8 @@ export class Call implements Asker {
     const begun = learning.begin(this)
     this.learners = new Learners(learning, begun, this.learners)
     // a schedule that is combined with others begins to learn when it is first asked
-    const primary = this.attempts[0]
-    if (primary?.outcome !== undefined) begun.onPrimaryEnded(primary.judgedAt, false)
+    const primary = this.attempts[0]!
+    if (primary.outcome !== undefined) begun.onPrimaryEnded(primary.judgedAt, false)
     return begun
   }
 
