@@ -170,6 +170,8 @@ describe("fromExit", () => {
   ] as const)("a response: %s", (_, response, outcome) => {
     vi.useFakeTimers({ now: Date.parse(date) - 7000, toFake: ["Date"] })
     expect(HttpHedge.fromExit(Exit.succeed(response))).toEqual(outcome)
+    // as a callback of `map`
+    expect(HttpHedge.fromExit(Exit.succeed(response), 0 as never)).toEqual(outcome)
     const error = new HttpClientError.ResponseError({ request, response, reason: "StatusCode" })
     expect(HttpHedge.fromExit(Exit.fail(error))).toEqual(outcome)
   })

@@ -74,8 +74,8 @@ export const withHeaders = (request: Request, headers: Headers.Headers): Request
 
 const nonFatalStatus = new Set([408, 425, 429, 500, 502, 503, 504])
 
-/** An attempt, if it is one that is judged. */
-type Judged = Pick<HedgeAttempt.HedgeAttempt, "clock"> | undefined
+/** Whose exit is judged, if that is known: `fromExit` may be a callback that is given something else. */
+type Judged = Partial<Pick<HedgeAttempt.HedgeAttempt, "clock">> | undefined
 
 /** HTTP's judgement. `isKeyed` tells the requests that may be repeated for their idempotency key alone. */
 export const judgement =
@@ -126,7 +126,7 @@ const pushbackOf = ({ headers }: Response, attempt: Judged): HedgeOutcome.Pushba
   if (after === undefined) return undefined
   if (wholeNumber.test(after)) return Number(after) * 1000
   const date = httpDate.test(after) ? Date.parse(after.includes("GMT") ? after : `${after} GMT`) : Number.NaN
-  const now = attempt === undefined ? Date.now() : attempt.clock.unsafeCurrentTimeMillis()
+  const now = attempt?.clock?.unsafeCurrentTimeMillis() ?? Date.now()
   return Number.isNaN(date) ? "DoNotRetry" : Math.max(0, date - now)
 }
 
