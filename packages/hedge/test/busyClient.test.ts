@@ -190,6 +190,26 @@ describe("C51: on a simulated event loop", () => {
     await end(fiber)
   })
 
+  it("an attempt that is sent as its stagger has just ended is hedged another stagger later", async () => {
+    loop = new FakeLoop()
+    const startedAt = loop.now
+    const launchedAt: Array<number> = []
+    let first: HedgeAttempt.HedgeAttempt | undefined
+    const attempt = (attempt: HedgeAttempt.HedgeAttempt) =>
+      Effect.suspend(() => {
+        launchedAt.push(loop!.now - startedAt)
+        first ??= attempt
+        return Effect.never
+      })
+    const fiber = Effect.runFork(Hedge.hedgeWith(attempt, { schedule: HedgeSchedule.fixed(80), throttle }))
+    // input is read between the timer that ends the stagger and the launch of the hedge
+    loop.input(80, () => first!.sent())
+    await loop.run(300)
+    expect(launchedAt[1]).toBeGreaterThanOrEqual(159)
+    expect(launchedAt[1]).toBeLessThanOrEqual(162)
+    await end(fiber)
+  })
+
   it("that is stuck before the call starts, its hedge is on time", async () => {
     loop = new FakeLoop()
     const earlier = call([undefined, undefined])

@@ -1,5 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Fiber, Layer, Metric, type MetricPair, MetricState, TestClock } from "effect"
+import {
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Metric,
+  type MetricPair,
+  MetricState,
+  Scope,
+  TestClock
+} from "effect"
 import {
   Hedge,
   HedgeEvent,
@@ -479,6 +490,38 @@ describe("listener layers", () => {
       yield* Effect.zipRight(Effect.provide(hedged, inner.layer), hedged).pipe(Effect.provide(outer.layer))
       assert.strictEqual(inner.tags.length, 4)
       assert.strictEqual(outer.tags.length, 8)
+    })
+  )
+
+  it.effect(
+    "tell nobody who is told outside twice, and those outside also after an inner layer has closed",
+    () =>
+      Effect.gen(function* () {
+        const tags: Array<string> = []
+        const listener: HedgeEvent.Listener = { onEvent: ({ _tag }) => tags.push(_tag) }
+        yield* Effect.gen(function* () {
+          yield* Effect.provide(hedged, HedgeEvent.layer(listener))
+          assert.strictEqual(tags.length, 4)
+          yield* hedged
+          assert.strictEqual(tags.length, 8)
+        }).pipe(Effect.provide(HedgeEvent.layer(listener)))
+      })
+  )
+
+  it.effect("tell nobody any more who left with their layer, and the others as before", () =>
+    Effect.gen(function* () {
+      const [staying, leaving] = [recorder(), recorder()]
+      const scope = yield* Scope.make()
+      yield* Effect.gen(function* () {
+        const memo = yield* Layer.makeMemoMap
+        const context = yield* Layer.buildWithMemoMap(staying.layer, memo, yield* Effect.scope)
+        yield* Layer.buildWithMemoMap(leaving.layer, memo, scope)
+        yield* Effect.provide(hedged, context)
+        yield* Scope.close(scope, Exit.void)
+        yield* Effect.provide(hedged, context)
+      }).pipe(Effect.scoped)
+      assert.strictEqual(staying.tags.length, 8)
+      assert.strictEqual(leaving.tags.length, 4)
     })
   )
 

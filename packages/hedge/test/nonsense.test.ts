@@ -287,6 +287,15 @@ describe("an option that makes no sense is refused:", () => {
   }
 })
 
+it("a listener that opens spans may want nothing but the starts of attempts", () => {
+  const listener: HedgeEvent.Listener = {
+    only: ["AttemptStarted"],
+    onEvent: () => {},
+    spanOf: () => undefined
+  }
+  expect(refusalOf(() => HedgeEvent.layer(listener))).toBe(undefined)
+})
+
 describe("a refusal names the field:", () => {
   it.each([
     [() => HedgePolicy.make({} as never), "schedule", undefined],

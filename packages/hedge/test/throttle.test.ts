@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Schedule, TestClock } from "effect"
 import { Hedge, HedgeOutcome, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
+import { pace } from "../src/internal/throttle.js"
 import { call, poll, settled, start } from "./support.js"
 
 const never = { never: true } as const
@@ -16,6 +17,53 @@ const times =
     Effect.replicateEffect(effect, count)
 
 const mayHedge = (throttle: HedgeThrottle.HedgeThrottle): boolean => throttle.refusedBy(0) === undefined
+
+describe("tokens of several throttles", () => {
+  const counting = (tokens: number | undefined) =>
+    HedgeThrottle.make({ name: "mine", refusedBy: () => undefined, take: () => {}, tokens: () => tokens })
+
+  it.each([
+    [[3, 2, 5], 2],
+    [[2, 2], 2],
+    [[undefined, 4, undefined, 7], 4],
+    [[0, undefined, 1], 0],
+    [[undefined], undefined]
+  ] as const)("%j: the least that one counts", (tokens, least) => {
+    expect(HedgeThrottle.all(...tokens.map(counting)).tokens?.(0)).toBe(least)
+  })
+
+  it("are none if none counts them", () => {
+    expect(HedgeThrottle.all(HedgeThrottle.unlimited).tokens?.(0)).toBe(undefined)
+  })
+})
+
+describe("pace", () => {
+  it("lets forty hedges ahead, and then half as many more as the extra load says", () => {
+    const throttle = pace(0.1)
+    const taken = (most: number): number => {
+      for (let count = 0; count < most; count++) {
+        if (throttle.refusedBy(0) !== undefined) return count
+        throttle.take(0)
+      }
+      return most
+    }
+    const calls = (count: number) => {
+      for (let i = 0; i < count; i++) throttle.onCall?.(0)
+    }
+    expect(taken(100)).toBe(40)
+    expect(throttle.refusedBy(0)).toBe("pace")
+    // a call is worth 0.15 of a hedge
+    calls(1)
+    expect(taken(100)).toBe(1)
+    calls(5)
+    expect(taken(100)).toBe(0)
+    calls(1)
+    expect(taken(100)).toBe(1)
+    // never more than forty, however many calls there were
+    calls(10_000)
+    expect(taken(100)).toBe(40)
+  })
+})
 
 describe("C23: tokenBucket", () => {
   it.effect("(4, 0.8) starts full, allows at 3, refuses at 2, 1 and 0, and stays at 0", () =>

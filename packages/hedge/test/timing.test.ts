@@ -81,6 +81,20 @@ describe("the stagger", () => {
       })
   )
 
+  it.effect("that took longer to say than it lasts is over", () =>
+    Effect.gen(function* () {
+      const script = yield* HedgeTest.script([{ never: true }, { never: true }])
+      const slow = Schedule.delayedEffect(Schedule.spaced(50), (delay) =>
+        Effect.delay(Effect.succeed(delay), 100)
+      )
+      yield* start(script, slow)
+      yield* TestClock.adjust(99)
+      expect((yield* script.observed).starts).toBe(1)
+      yield* TestClock.adjust(1)
+      expect((yield* script.observed).starts).toBe(2)
+    })
+  )
+
   it.effect("is asked for with the time that the call has taken, whenever it started", () =>
     Effect.gen(function* () {
       const asked: Array<HedgeSchedule.HedgeState> = []

@@ -175,7 +175,7 @@ export class Call implements Asker {
         return this.onAlarmRang()
       case "InputRead":
         this.poll()
-        return this.stagger.inputRead(this.host.now())
+        return this.stagger.inputRead()
       case "Stepped":
         return this.stagger.stepped(event.exit, event.wall)
       case "Yielded":

@@ -102,12 +102,9 @@ export class Stagger implements Waiter {
     return this.state === "Reading"
   }
 
-  /** Waiting input has been read. If that took long, an answer may have come in meanwhile: the delay goes on. */
-  inputRead(now: number): void {
-    if (this.state !== "Reading") return
-    if (loopMeter.freeMillis(now) >= this.due) return this.leave("Due")
-    this.state = "Timing"
-    loopMeter.wait(this, now)
+  /** Waiting input has been read. */
+  inputRead(): void {
+    if (this.state === "Reading") this.leave("Due")
   }
 
   private begin(delay: number): void {
