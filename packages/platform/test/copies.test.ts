@@ -1,10 +1,10 @@
 import { HttpClient, HttpClientRequest } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
-import { Effect, Fiber, Option, TestClock } from "effect"
-import { HedgeAttempt, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Effect, Fiber, TestClock } from "effect"
+import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { undiciHttp1 } from "./support/clients.js"
-import { afterFailure, hedged } from "./support/policies.js"
+import { afterFailure, hedged, withOneConnection } from "./support/policies.js"
 import { Recorder } from "./support/recorder.js"
 import { serve, type TestServer } from "./support/server.js"
 
@@ -139,15 +139,7 @@ describe("replicas", () => {
     Effect.gen(function* () {
       const [own, replica] = yield* Effect.all([failing, failing])
       const client = (yield* HttpClient.HttpClient).pipe(
-        // as a client that keeps its connections does
-        HttpClient.transform((sent) =>
-          Effect.zipRight(
-            Effect.map(HedgeAttempt.current, (attempt) => {
-              if (Option.isSome(attempt)) attempt.value.targets ??= { leastInFlight: () => undefined }
-            }),
-            sent
-          )
-        ),
+        withOneConnection,
         HttpHedge.withHedge({ policy: afterFailure, ...(withReplica ? { replicas: [replica.url] } : {}) })
       )
       yield* client.get(own.url)

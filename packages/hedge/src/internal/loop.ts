@@ -70,7 +70,7 @@ class LoopMeter {
   }
 
   /** The time without that in which the loop was stuck. */
-  freeMillis(now: number): number {
+  private freeMillis(now: number): number {
     return now - this.stuckMillis(now)
   }
 

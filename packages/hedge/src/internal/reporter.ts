@@ -17,8 +17,8 @@ import type { Call } from "./call.js"
 import { wants } from "./listeners.js"
 
 /**
- * Tells the listeners of a call what happens. A call without listeners has no reporter; an event that none of them wants is not made. (Each event is one literal: to
- * spread what all have in common would cost more than all the rest of a call.)
+ * Tells the listeners of a call what happens. A call without listeners has no reporter; an event that none of them wants is not made. (Each event
+ * is one literal: to spread what all have in common would cost more than all the rest of a call.)
  */
 export class Reporter {
   private readonly callId: string
@@ -58,7 +58,6 @@ export class Reporter {
     }
     this.tell(event)
     for (const listener of this.listeners) {
-      if (!wants(listener, "AttemptStarted")) continue
       try {
         const span = listener.spanOf?.(event)
         if (span !== undefined) return span

@@ -2,20 +2,15 @@ import { HttpClient, type HttpClientError, HttpClientRequest } from "@effect/pla
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { Cause, Chunk, Context, Effect, Exit, Layer, Option, Stream } from "effect"
-import { Hedge, HedgeAttempt, HedgeOutcome, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Hedge, HedgeOutcome, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { hedgedEvents } from "../suite/events.js"
 import { transports, undiciHttp1 } from "../support/clients.js"
-import { afterFailure, attemptHeader, both } from "../support/policies.js"
+import { afterFailure, attemptHeader, both, withOneConnection } from "../support/policies.js"
 import { Recorder } from "../support/recorder.js"
 import { type Handler, serve } from "../support/server.js"
 import { begin, dataOf, events, isHedge, roles, sendAll } from "./support.js"
 
 const get = HttpClientRequest.get
-
-/** What a client does that keeps its connections, and has but one. */
-const knowingNowhereElse = Effect.map(HedgeAttempt.current, (attempt) => {
-  if (Option.isSome(attempt)) attempt.value.targets ??= { leastInFlight: () => undefined }
-})
 const silent: Handler = () => {}
 
 /** Runs a test with a server and the usual client. */
@@ -215,9 +210,7 @@ describe("what is sent with options", () => {
         response.writeHead(503).end()
       })
       const replica = yield* serve((_request, response) => sendAll(response, ["a"]))
-      const client = (yield* HttpClient.HttpClient).pipe(
-        HttpClient.transform((sent) => Effect.zipRight(knowingNowhereElse, sent))
-      )
+      const client = withOneConnection(yield* HttpClient.HttpClient)
       const open = client.pipe(HttpHedge.events({ policy: afterFailure, replicas: [replica.url] }))
       expect(yield* dataOf(open(get(own.url)))).toStrictEqual(["a"])
       expect(
