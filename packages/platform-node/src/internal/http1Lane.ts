@@ -21,6 +21,8 @@ const close = /(?:^|,)\s*close\s*(?:,|$)/i
 
 const unsendable = new Error("the connection was closed before the request was sent")
 
+const brokenOff = new errors.InformationalError("the answer was given up")
+
 /** What undici ends its own connections with, in order. */
 const isInOrder = (error: Error): boolean => error instanceof errors.InformationalError
 
@@ -45,7 +47,6 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
   private draining = false
   private written = false
   private answered = false
-  private abort: (error?: Error) => void = () => {}
   /** Whether what comes is left in the socket. */
   private held = false
   /** Of the response: bytes that are still to come, if it is known; undefined if only its end will tell. */
@@ -148,10 +149,15 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     if (this.answered && !this.endsWithConnection && (this.left ?? 0) <= mostDrained) {
       this.drained = 0
       const patience = this.left === undefined ? longestUnknownDrain : longestKnownDrain
-      this.drainer = setTimeout(() => this.abort(), patience)
+      this.drainer = setTimeout(() => this.breakOff(), patience)
       this.drainer.unref()
       this.resume()
-    } else this.abort()
+    } else this.breakOff()
+  }
+
+  /** Not by undici's abort, after which it would connect anew to see that nobody waits. */
+  private breakOff(): void {
+    this.client.destroy(brokenOff, () => {})
   }
 
   drain(): void {
@@ -167,10 +173,9 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
 
   // --- what undici tells ---------------------------------------------------------------------------------------------
 
-  onConnect(abort: (error?: Error) => void): void {
+  onConnect(): void {
     // an error here takes the request back and leaves the connection alone; to abort would close it
     if (this.exchange === undefined) throw unsendable
-    this.abort = abort
     this.written = true
     this.exchange.onSent()
   }
@@ -199,7 +204,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
       return true
     }
     this.drained += chunk.length
-    if (this.drained > mostDrained) this.abort()
+    if (this.drained > mostDrained) this.breakOff()
     return true
   }
 
