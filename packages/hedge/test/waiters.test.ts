@@ -5,7 +5,11 @@ import { type Waiter, Waiters } from "../src/internal/waiters.js"
 describe("waiters", () => {
   it("are served in the order of their time, whoever has left in between", () => {
     const steps = fc.array(
-      fc.oneof(fc.record({ add: fc.integer({ min: 0, max: 20 }) }), fc.record({ remove: fc.nat(30) })),
+      fc.oneof(
+        fc.record({ add: fc.integer({ min: 0, max: 20 }) }),
+        fc.record({ remove: fc.nat(30) }),
+        fc.constant("look" as const)
+      ),
       { maxLength: 60 }
     )
     void fc.assert(
@@ -13,7 +17,10 @@ describe("waiters", () => {
         const waiters = new Waiters()
         let waiting: Array<Waiter> = []
         for (const step of steps) {
-          if ("add" in step) {
+          if (step === "look") {
+            const dues = waiting.map(({ due }) => due)
+            expect(waiters.first?.due).toBe(dues.length === 0 ? undefined : Math.min(...dues))
+          } else if ("add" in step) {
             const waiter: Waiter = { due: step.add, place: -1, ring: () => {} }
             waiters.add(waiter)
             waiting.push(waiter)
@@ -25,9 +32,7 @@ describe("waiters", () => {
             expect(gone.place).toBe(-1)
             waiting = waiting.filter((waiter) => waiter !== gone)
           }
-          expect(waiters.first?.due).toBe(
-            waiting.length === 0 ? undefined : Math.min(...waiting.map(({ due }) => due))
-          )
+          expect(waiters.isEmpty).toBe(waiting.length === 0)
         }
         const served: Array<number> = []
         for (let next = waiters.first; next !== undefined; next = waiters.first) {

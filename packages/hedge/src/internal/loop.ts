@@ -58,7 +58,7 @@ class LoopMeter {
 
   /** Rings a watcher when the time without that in which the loop was stuck is its `due`. */
   wait(waiter: Waiter, now: number): void {
-    if (this.waiters.first === undefined && this.timer !== undefined) keepAlive(this.timer, true)
+    if (this.waiters.isEmpty && this.timer !== undefined) keepAlive(this.timer, true)
     this.waiters.add(waiter)
     if (waiter.due - this.freeMillis(now) < this.expected - now) this.expect(now)
   }
@@ -66,7 +66,7 @@ class LoopMeter {
   /** It no longer waits to be rung. */
   leave(waiter: Waiter): void {
     this.waiters.remove(waiter)
-    if (this.waiters.first === undefined && this.timer !== undefined) keepAlive(this.timer, false)
+    if (this.waiters.isEmpty && this.timer !== undefined) keepAlive(this.timer, false)
   }
 
   /** The time without that in which the loop was stuck. */

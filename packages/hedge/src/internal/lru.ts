@@ -11,6 +11,8 @@ export class Lru<V> {
   // a map keeps the order in which its keys were set
   private readonly once = new Map<string, V>()
   private readonly often = new Map<string, V>()
+  /** The key that was used last, if that was not its first use: it stands where it belongs already. */
+  private latest: string | undefined = undefined
 
   constructor(private readonly most: number) {}
 
@@ -25,6 +27,7 @@ export class Lru<V> {
   }
 
   delete(key: string): void {
+    this.latest = undefined
     this.often.delete(key)
     this.once.delete(key)
   }
@@ -34,10 +37,13 @@ export class Lru<V> {
     const { often, once } = this
     const known = this.peek(key)
     if (known !== undefined) {
+      if (key === this.latest) return known
       this.delete(key)
       often.set(key, known)
+      this.latest = key
       return known
     }
+    this.latest = undefined
     if (once.size + often.size >= this.most) {
       const from = once.size >= this.most * leastNew ? once : often
       from.delete(from.keys().next().value!)

@@ -51,11 +51,23 @@ const beforePath = /^https?:\/\/[^/?#\\]*/i
 /** The origin by what stands before the path: to parse a URL costs as much as all else that a hedged client adds to a request. */
 const originOfPrefix = memo(256, (prefix) => absoluteUrl({ url: prefix })?.origin)
 
+/** The prefix that was seen last, and its origin: most requests go where the one before went. */
+let latest = ""
+let originOfLatest: string | undefined
+
 /** The origin of a request's URL; `undefined` if its URL is none. */
 export const originOf = (request: Request): string | undefined => {
-  const prefix = beforePath.exec(request.url)?.[0]
-  return prefix === undefined ? absoluteUrl(request)?.origin : originOfPrefix(prefix)
+  const { url } = request
+  if (latest !== "" && url.startsWith(latest) && endsPrefix(url, latest.length)) return originOfLatest
+  const prefix = beforePath.exec(url)?.[0]
+  if (prefix === undefined) return absoluteUrl(request)?.origin
+  latest = prefix
+  originOfLatest = originOfPrefix(prefix)
+  return originOfLatest
 }
+
+const endsPrefix = (url: string, at: number): boolean =>
+  at === url.length || url[at] === "/" || url[at] === "?" || url[at] === "#" || url[at] === "\\"
 
 /** The path of a request's URL, as it stands there; `undefined` if its URL is none. */
 export const pathOf = (request: Request): string | undefined => {

@@ -127,7 +127,8 @@ export const policiesOf = <A>(
   const throttled = (policy: AnyPolicy, context: Context.Context<never>, request: Request): Pair<A> => {
     const known = derive(policy)
     if (policy.throttle !== undefined) return known
-    if (Context.get(context, HedgeThrottle.Default) !== processDefault) return known
+    const provided = context.unsafeMap.get(HedgeThrottle.Default.key)
+    if (provided !== undefined && provided !== processDefault) return known
     const origin = originOf(request)
     return origin === undefined ? known : under(known, originThrottle(origin))
   }
