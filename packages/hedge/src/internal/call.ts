@@ -16,8 +16,9 @@ import { addLoser, removeLoser } from "./losers.js"
 import { checkOutcome, fromExit, pushbackMillis, withSiblings } from "./outcome.js"
 import type { EnginePolicy } from "./policy.js"
 import { Reporter } from "./reporter.js"
-import { Alarm, flatExit, type Host, listOf } from "./runtime.js"
+import { Alarm, flatExit, type Host } from "./runtime.js"
 import type { Asker } from "./schedule.js"
+import { listOf } from "./shortcut.js"
 import { Stagger, type Step } from "./stagger.js"
 import { attemptContext, enclosingAttempt, listenersOf, restrictionOf, throttleOf } from "./surroundings.js"
 import { type AnyExit, disposalOf, type Task } from "./task.js"
@@ -34,17 +35,27 @@ const interruptReasons: Record<CallOutcome, InterruptReason> = {
 /** What the loop is told (R14). */
 type Event =
   | { readonly _tag: "Started" }
-  | { readonly _tag: "AttemptEnded"; readonly attempt: Attempt; readonly exit: AnyExit }
+  | AttemptEnded
   | { readonly _tag: "AlarmRang" }
   | { readonly _tag: "InputRead" }
   | { readonly _tag: "Stepped"; readonly exit: Exit.Exit<Step>; readonly wall: number }
   | { readonly _tag: "Yielded" }
   | { readonly _tag: "DiscardEnded"; readonly exit: Exit.Exit<void> }
 
+class AttemptEnded {
+  readonly _tag = "AttemptEnded"
+  constructor(
+    readonly attempt: Attempt,
+    readonly exit: AnyExit
+  ) {}
+}
+
 const started: Event = { _tag: "Started" }
 const alarmRang: Event = { _tag: "AlarmRang" }
 const inputRead: Event = { _tag: "InputRead" }
 const yielded: Event = { _tag: "Yielded" }
+
+const none: ReadonlyArray<Attempt> = []
 
 const launchesPerTurn = 16
 
@@ -62,7 +73,7 @@ export class Call implements Asker {
   readonly startedAt: number
   readonly deadlineAt: number
   /** In the order of their launch: the primary first. */
-  attempts: ReadonlyArray<Attempt> = []
+  attempts: ReadonlyArray<Attempt> = none
   /** A do-not-retry, or a pushback that is too long, has ended hedging. */
   doNotRetry = false
   /** What the call asks and tells its schedule, if that learns. */
@@ -86,7 +97,8 @@ export class Call implements Asker {
   private pushbackUntil = Number.NEGATIVE_INFINITY
   private yielding = false
 
-  private readonly queue: Array<Event> = []
+  /** What is told meanwhile. */
+  private queue: Array<Event> | undefined = undefined
   private busy = false
   private launches = 0
   private onSettled: (effect: Effect.Effect<void>) => void = () => {}
@@ -141,13 +153,14 @@ export class Call implements Asker {
 
   tell(event: Event): void {
     if (this.busy) {
-      this.queue.push(event)
+      if (this.queue === undefined) this.queue = listOf(event)
+      else this.queue.push(event)
       return
     }
     this.busy = true
     this.launches = 0
     let next: Event | undefined = event
-    while (this.turn(next)) next = this.queue.shift()
+    while (this.turn(next)) next = this.queue?.shift()
     this.busy = false
     if (this.settled === undefined) this.alarm.set(this.nextAlarm(this.host.now()))
     else if (this.isUnwound) this.unwound()
@@ -295,7 +308,7 @@ export class Call implements Asker {
     attempt.fiber = host.startAttempt(task.attempt(attempt), context, index)
     // its own first steps may have ended the call
     if (attempt.interrupted !== undefined) host.interrupt(attempt.fiber)
-    attempt.fiber.addObserver((exit) => this.tell({ _tag: "AttemptEnded", attempt, exit: flatExit(exit) }))
+    attempt.fiber.addObserver((exit) => this.tell(new AttemptEnded(attempt, flatExit(exit))))
   }
 
   // --- outcomes ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import { checkPolicy, defaultKey, type EnginePolicy, fromInput } from "./policy.
 import { guardedWait, Host } from "./runtime.js"
 import { type AnyStream, hedgedStream, isStream } from "./stream.js"
 import { Hedging } from "./surroundings.js"
-import { scopedTask, type Task } from "./task.js"
+import { PlainTask, scopedTask, type Task } from "./task.js"
 
 type AnyEffect = Effect.Effect<unknown, unknown, never>
 type Input = Parameters<typeof fromInput>[0]
@@ -27,7 +27,7 @@ const run = (policyOf: PolicyOf, task: Task): AnyEffect =>
     })
     const onSuccess = () => take(call)
     if (!host.interruptible) return Effect.flatMap(wait, onSuccess)
-    return guardedWait(wait, { onSuccess, onFailure: (cause) => abandon(call, cause) })
+    return guardedWait(wait, onSuccess, (cause) => abandon(call, cause))
   })
 
 /** Attempts end with their exit as a value: a failed one is no unhandled error of a fiber. */
@@ -54,11 +54,11 @@ const checkEffect = <A>(subject: A): A => check("effect", subject, effect)
 
 const checkStream = <A>(subject: A): A => check("stream", subject, [isStream, "a Stream"])
 
-const checkAttempts = <A>(subject: A, made: string): A =>
-  check("f", subject, aFunction(`from an attempt to ${made}`))
+const toEffect = /*#__PURE__*/ aFunction("from an attempt to an Effect")
+const toStream = /*#__PURE__*/ aFunction("from an attempt to a Stream")
 
 const hedgeEffect = (policyOf: PolicyOf, effect: AnyEffect): AnyEffect =>
-  run(policyOf, { attempt: same(checkEffect(effect)) })
+  run(policyOf, new PlainTask(same(checkEffect(effect))))
 
 const hedgeStreams = (policyOf: PolicyOf, f: (attempt: HedgeAttempt) => AnyStream): AnyStream =>
   hedgedStream((task) => run(policyOf, task), f)
@@ -84,7 +84,7 @@ const combinator = (hedged: (policyOf: PolicyOf, subject: never) => unknown) => 
 export const hedge = /*#__PURE__*/ combinator(hedgeEffect) as never
 
 export const hedgeWith = /*#__PURE__*/ combinator((policyOf, f: (attempt: HedgeAttempt) => AnyEffect) =>
-  run(policyOf, { attempt: attemptsOf(checkAttempts(f, "an Effect")) })
+  run(policyOf, new PlainTask(attemptsOf(check("f", f, toEffect))))
 ) as never
 
 export const hedgeScoped = /*#__PURE__*/ combinator((policyOf, effect: AnyEffect) =>
@@ -94,7 +94,7 @@ export const hedgeScoped = /*#__PURE__*/ combinator((policyOf, effect: AnyEffect
 export const hedgeStream = /*#__PURE__*/ combinator(hedgeOneStream) as never
 
 export const hedgeStreamWith = /*#__PURE__*/ combinator((policyOf, f: (attempt: HedgeAttempt) => AnyStream) =>
-  hedgeStreams(policyOf, checkAttempts(f, "a Stream"))
+  hedgeStreams(policyOf, check("f", f, toStream))
 ) as never
 
 const withTag = (tag: Context.Tag<never, Service>) => {

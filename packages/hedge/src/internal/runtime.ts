@@ -1,7 +1,7 @@
 /**
  * Everything that touches fibers and the clock; the event loop's timers are in `loop`. A port to another major version of Effect starts here.
  */
-import type { Cause, Fiber, FiberId } from "effect"
+import type { Cause, Fiber } from "effect"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
 import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
 import * as FiberRef from "effect/FiberRef"
 import * as FiberRefs from "effect/FiberRefs"
 import * as HashMap from "effect/HashMap"
@@ -17,7 +18,17 @@ import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as RuntimeFlagsPatch from "effect/RuntimeFlagsPatch"
 import * as Scheduler from "effect/Scheduler"
 import { longestTimer, platform } from "./loop.js"
-import { copyOf, type Locals, type RefInternals, type Shortcut, type Stack, shortcutFor } from "./shortcut.js"
+import {
+  copyOf,
+  type Locals,
+  listOf,
+  localsOfChild,
+  type RefInternals,
+  type Shortcut,
+  type Stack,
+  shortcutFor,
+  written
+} from "./shortcut.js"
 
 // --- clock ---------------------------------------------------------------------------------------------------------
 
@@ -88,29 +99,11 @@ export class Alarm {
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 type AnyContext = Context.Context<never>
-/**
- * An array that V8 does not give an allocation site. Those of literals which it sees survive in the first thousand calls are born old from then on,
- * and keep what they hold from being collected young (`npm run bench`, rows "unhedged call").
- */
-export const listOf = <A>(...elements: Array<A>): Array<A> => elements
-
 const valueIn = <A>(locals: Locals, ref: FiberRef.FiberRef<A>): A =>
   locals.get(ref)?.[0][1] ?? (ref as unknown as RefInternals).initial
 
 const write = <A>(locals: Locals, ref: FiberRef.FiberRef<A>, author: FiberId.Single, value: A): void => {
-  const stack = locals.get(ref)
-  const entry = listOf<unknown>(author, value) as unknown as Stack[0]
-  locals.set(ref, (stack === undefined ? listOf(entry) : listOf(entry, ...stack)) as unknown as Stack)
-}
-
-const writtenBy = (
-  writeTo: ((locals: Locals) => void) | undefined,
-  refs: FiberRefs.FiberRefs
-): FiberRefs.FiberRefs => {
-  if (writeTo === undefined) return refs
-  const locals = copyOf(refs.locals)
-  writeTo(locals)
-  return FiberRefs.unsafeMake(locals)
+  locals.set(ref, written(locals.get(ref), author, value))
 }
 
 type Task = () => void
@@ -180,6 +173,7 @@ class AttemptScheduler implements Scheduler.Scheduler {
 }
 
 const attemptScheduler = new AttemptScheduler()
+const schedulerOfAttempts = written(undefined, FiberId.none, attemptScheduler)
 
 /** The log annotation of attempts 1, 2, … */
 const attemptAnnotation = "hedge.attempt"
@@ -243,7 +237,8 @@ export class Host {
 
   /** Starts a fiber, which runs at once up to its first wait, unless fibers start one another too deeply. */
   start<A, E>(effect: Effect.Effect<A, E>): Fiber.RuntimeFiber<A, E> {
-    return this.run(effect, undefined)
+    const id = FiberId.unsafeMake()
+    return this.run(effect, id, this.localsOf(id))
   }
 
   /**
@@ -257,28 +252,37 @@ export class Host {
     index: number
   ): Fiber.RuntimeFiber<A, E> {
     const author = this.fiber.id()
-    return this.run(effect, (locals) => {
-      write(locals, FiberRef.currentContext, author, context)
-      if (valueIn(locals, FiberRef.currentScheduler) === Scheduler.defaultScheduler) {
-        write(locals, FiberRef.currentScheduler, author, attemptScheduler)
-      }
-      if (index === 0) return
+    const id = FiberId.unsafeMake()
+    const locals = this.localsOf(id)
+    write(locals, FiberRef.currentContext, author, context)
+    if (valueIn(locals, FiberRef.currentScheduler) === Scheduler.defaultScheduler) {
+      locals.set(FiberRef.currentScheduler, schedulerOfAttempts)
+    }
+    if (index > 0) {
       const annotations = valueIn(locals, FiberRef.currentLogAnnotations)
       const own = HashMap.set(annotations, attemptAnnotation, index)
       write(locals, FiberRef.currentLogAnnotations, author, own)
-    })
+    }
+    return this.run(effect, id, locals)
+  }
+
+  /** `Runtime.runFork` forks them itself. */
+  private localsOf(child: FiberId.Runtime): Locals {
+    const { locals } = this.refs
+    return this.shortcut === undefined ? copyOf(locals) : localsOfChild(locals, child)
   }
 
   private run<A, E>(
     effect: Effect.Effect<A, E>,
-    writeTo: ((locals: Locals) => void) | undefined
+    id: FiberId.Runtime,
+    locals: Locals
   ): Fiber.RuntimeFiber<A, E> {
     const { flags, shortcut } = this
+    const fiberRefs = FiberRefs.unsafeMake(locals)
     const immediate = depth < deepest
     depth += 1
     try {
-      if (shortcut !== undefined) return shortcut.start(effect, this.refs, writeTo, flags, immediate)
-      const fiberRefs = writtenBy(writeTo, this.refs)
+      if (shortcut !== undefined) return shortcut.start(effect, id, fiberRefs, flags, immediate)
       const context = FiberRefs.getOrDefault(fiberRefs, FiberRef.currentContext)
       const runtime = Runtime.make({ context, runtimeFlags: flags, fiberRefs })
       return Runtime.runFork(runtime, effect, { immediate })
@@ -363,11 +367,17 @@ const interruptibly = /*#__PURE__*/ Effect.withRuntimeFlagsPatch(
  */
 export const guardedWait = <A>(
   wait: Effect.Effect<void>,
-  handlers: {
-    readonly onSuccess: () => Effect.Effect<A, unknown>
+  onSuccess: () => Effect.Effect<A, unknown>,
+  onFailure: (cause: Cause.Cause<unknown>) => Effect.Effect<A, unknown>
+): Effect.Effect<A, unknown> =>
+  uninterruptibly(Effect.matchCauseEffect(interruptibly(wait), new Handlers(onSuccess, onFailure)))
+
+class Handlers<A> {
+  constructor(
+    readonly onSuccess: () => Effect.Effect<A, unknown>,
     readonly onFailure: (cause: Cause.Cause<unknown>) => Effect.Effect<A, unknown>
-  }
-): Effect.Effect<A, unknown> => uninterruptibly(Effect.matchCauseEffect(interruptibly(wait), handlers))
+  ) {}
+}
 
 /** The exit of a fiber that ran `Effect.exit(effect)`: an attempt's own exit, or the interruption that ended it. */
 export const flatExit = <A, E>(exit: Exit.Exit<Exit.Exit<A, E>>): Exit.Exit<A, E> =>

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
 import * as FiberId from "effect/FiberId"
 import * as FiberRef from "effect/FiberRef"
-import * as FiberRefs from "effect/FiberRefs"
+import type * as FiberRefs from "effect/FiberRefs"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Supervisor from "effect/Supervisor"
 
@@ -27,6 +27,19 @@ interface Internals extends Fiber.RuntimeFiber<any, any> {
 /** The values that a fiber has of FiberRefs, each with who wrote it, the latest first. */
 export type Stack = readonly [readonly [FiberId.Single, any], ...Array<readonly [FiberId.Single, any]>]
 export type Locals = Map<FiberRef.FiberRef<any>, Stack>
+
+/**
+ * An array that V8 does not give an allocation site. Arrays and objects of literals which it sees survive some collections are born old from then on,
+ * and keep all that they hold from being collected young (`npm run bench`, rows "unhedged call" and of lanes). So an object that lives as long as an attempt
+ * is made by a class.
+ */
+export const listOf = <A>(...elements: Array<A>): Array<A> => elements
+
+/** A stack with one value more. */
+export const written = (stack: Stack | undefined, author: FiberId.Single, value: unknown): Stack => {
+  const entry = listOf<unknown>(author, value) as unknown as Stack[0]
+  return (stack === undefined ? listOf(entry) : listOf(entry, ...stack)) as unknown as Stack
+}
 
 type FiberClass = new (
   id: FiberId.Runtime,
@@ -63,13 +76,12 @@ export class Shortcut {
 
   start<A, E>(
     effect: Effect.Effect<A, E>,
+    id: FiberId.Runtime,
     refs: FiberRefs.FiberRefs,
-    writeTo: ((locals: Locals) => void) | undefined,
     flags: RuntimeFlags.RuntimeFlags,
     immediate: boolean
   ): Fiber.RuntimeFiber<A, E> {
-    const id = FiberId.unsafeMake()
-    const fiber = new this.fiberClass(id, refsOfChild(refs, id, writeTo), flags)
+    const fiber = new this.fiberClass(id, refs, flags)
     if (immediate) fiber.start(effect)
     else fiber.resume(effect)
     return fiber
@@ -85,32 +97,21 @@ export const copyOf = <K, V>(map: ReadonlyMap<K, V>): Map<K, V> => {
   return copy
 }
 
-/** What a child starts with: mostly what its parent has, which is not copied unless something is written. */
-const refsOfChild = (
-  refs: FiberRefs.FiberRefs,
-  child: FiberId.Runtime,
-  writeTo: ((locals: Locals) => void) | undefined
-): FiberRefs.FiberRefs => {
-  let locals = forkedBy(refs.locals as Locals, child)
-  if (writeTo !== undefined) {
-    locals ??= copyOf(refs.locals)
-    writeTo(locals)
-  }
-  return locals === undefined ? refs : FiberRefs.unsafeMake(locals)
+/** What a child has of a value of its parent. */
+const forked = (stack: Stack, ref: FiberRef.FiberRef<any>, child: FiberId.Runtime): Stack => {
+  const fork = forkOf(ref)
+  // runtime flags are given to a fiber's constructor
+  if (forksToItself.has(fork) || ref === FiberRef.currentRuntimeFlags) return stack
+  const value = stack[0][1]
+  const own = (ref as unknown as RefInternals).patch(fork)(value)
+  return own === value || Equal.equals(own, value) ? stack : written(stack, child, own)
 }
 
-/** A copy in which what forks to something else is forked; undefined if nothing does. */
-const forkedBy = (parents: Locals, child: FiberId.Runtime): Locals | undefined => {
-  let locals: Locals | undefined
+/** What a child starts with, to be written to. */
+export const localsOfChild = (parents: ReadonlyMap<any, Stack>, child: FiberId.Runtime): Locals => {
+  const locals: Locals = new Map()
   parents.forEach((stack, ref) => {
-    const fork = forkOf(ref)
-    // runtime flags are given to a fiber's constructor
-    if (forksToItself.has(fork) || ref === FiberRef.currentRuntimeFlags) return
-    const value = stack[0][1]
-    const forked = (ref as unknown as RefInternals).patch(fork)(value)
-    if (forked === value || Equal.equals(forked, value)) return
-    locals ??= copyOf(parents)
-    locals.set(ref, [[child, forked], ...stack])
+    locals.set(ref, forked(stack, ref, child))
   })
   return locals
 }
@@ -122,7 +123,7 @@ const tryOut = (fiber: AnyFiber): Shortcut | undefined => {
     const flags = RuntimeFlags.make(RuntimeFlags.Interruption, RuntimeFlags.CooperativeYielding)
     const answer = Effect.map(Effect.fiberId, () => shortcut)
     const exit: Exit.Exit<unknown> | null = shortcut
-      .start(answer, shortcut.refsOf(fiber), undefined, flags, true)
+      .start(answer, FiberId.unsafeMake(), shortcut.refsOf(fiber), flags, true)
       .unsafePoll()
     return exit?._tag === "Success" && exit.value === shortcut ? shortcut : undefined
   } catch {

@@ -18,6 +18,11 @@ export interface Task {
   readonly adopt?: (attempt: Attempt) => Effect.Effect<void>
 }
 
+/** Attempts that hold nothing but their exits. */
+export class PlainTask implements Task {
+  constructor(readonly attempt: Task["attempt"]) {}
+}
+
 /** Every attempt in a scope of its own, which the winner's caller adopts. */
 export const scopedTask = (attempt: Task["attempt"]): Task => {
   const scopes = new WeakMap<Attempt, Scope.CloseableScope>()

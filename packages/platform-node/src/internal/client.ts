@@ -49,6 +49,8 @@ const requestError = (request: Request, cause: Error, sent: boolean): HttpClient
   return new HttpClientError.RequestError({ request, reason: isEncode ? "Encode" : "Transport", cause })
 }
 
+const withoutHost = ({ host: _, ...others }: Encoded["headers"]): Encoded["headers"] => others
+
 /** Sends a request and waits for the head of its answer. */
 const send = (
   lanes: Lanes,
@@ -60,17 +62,19 @@ const send = (
   flags: RuntimeFlags.RuntimeFlags
 ): Answer => {
   const context = fiber.currentContext
-  const group = lanes.groupOf(origin, asksForStream(request) || Context.get(context, LongStreams))
+  const group = lanes.groupOf(
+    origin,
+    asksForStream(request) || context.unsafeMap.get(LongStreams.key) === true
+  )
   const hedge = HedgeAttempt.fromContext(context)
   const call = hedge === undefined ? undefined : CallLanes.of(hedge)
   let onHead: () => void
-  const { host = group.upstream.authority, ...others } = headers
   const transfer = new Transfer(
     group,
     request.method,
     path,
-    host,
-    headers.host === undefined ? headers : others,
+    headers.host ?? group.upstream.authority,
+    headers.host === undefined ? headers : withoutHost(headers),
     body,
     hedge?.index,
     call,
@@ -84,17 +88,15 @@ const send = (
     group.start(transfer)
     scope?.addEventListener("abort", () => transfer.cancel(scopeClosed), { once: true })
   })
-  return guarded(head, flags, {
-    onSuccess: () => {
-      const { failure } = transfer
-      if (!transfer.isAnswered) return Effect.fail(requestError(request, failure!, transfer.isSent))
-      if (willUnwind(fiber, flags)) transfer.cancel(interrupted)
-      return Effect.succeed(new LaneResponse(request, transfer))
-    },
-    onFailure: (cause) => {
-      transfer.cancel(interrupted)
-      return Effect.failCause(cause)
-    }
+  const onSuccess = (): Answer => {
+    const { failure } = transfer
+    if (!transfer.isAnswered) return Effect.fail(requestError(request, failure!, transfer.isSent))
+    if (willUnwind(fiber, flags)) transfer.cancel(interrupted)
+    return Effect.succeed(new LaneResponse(request, transfer))
+  }
+  return guarded(head, flags, onSuccess, (cause) => {
+    transfer.cancel(interrupted)
+    return Effect.failCause(cause)
   })
 }
 

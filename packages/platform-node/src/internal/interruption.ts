@@ -10,11 +10,19 @@ const interruptibly = Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.enable(Runt
 export const guarded = <A, E, B, E2>(
   wait: Effect.Effect<A, E>,
   flags: RuntimeFlags.RuntimeFlags,
-  handlers: {
-    readonly onSuccess: (a: A) => Effect.Effect<B, E2>
-    readonly onFailure: (cause: Cause.Cause<E>) => Effect.Effect<B, E2>
-  }
-): Effect.Effect<B, E2> =>
-  RuntimeFlags.interruption(flags)
+  onSuccess: (a: A) => Effect.Effect<B, E2>,
+  onFailure: (cause: Cause.Cause<E>) => Effect.Effect<B, E2>
+): Effect.Effect<B, E2> => {
+  const handlers = new Handlers(onSuccess, onFailure)
+  return RuntimeFlags.interruption(flags)
     ? uninterruptibly(Effect.matchCauseEffect(interruptibly(wait), handlers))
     : Effect.matchCauseEffect(wait, handlers)
+}
+
+/** No literal: see `listOf`. */
+class Handlers<A, E, B> {
+  constructor(
+    readonly onSuccess: (a: A) => B,
+    readonly onFailure: (cause: Cause.Cause<E>) => B
+  ) {}
+}

@@ -101,17 +101,13 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
     return Effect.withFiberRuntime((fiber, { runtimeFlags }) => {
       if (this.whole !== undefined) return Effect.succeed(this.whole)
       const { transfer } = this
-      const most = Option.match(Context.get(fiber.currentContext, HttpIncomingMessage.MaxBodySize), {
-        onNone: () => Infinity,
-        onSome: Number
-      })
+      const limit = Context.get(fiber.currentContext, HttpIncomingMessage.MaxBodySize)
+      const most = limit._tag === "None" ? Infinity : Number(limit.value)
       if (transfer.settled) return this.collect(most)
-      return guarded(this.wait(most), runtimeFlags, {
-        onSuccess: () => this.collect(most),
-        onFailure: (cause) => {
-          transfer.cancel(givenUp)
-          return Effect.failCause(cause)
-        }
+      const onSuccess = (): Read<Buffer> => this.collect(most)
+      return guarded(this.wait(most), runtimeFlags, onSuccess, (cause) => {
+        transfer.cancel(givenUp)
+        return Effect.failCause(cause)
       })
     })
   }
