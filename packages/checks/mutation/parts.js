@@ -77,7 +77,7 @@ export const excludedFiles = [
   ...(withSlowTests ? [] : slowFiles)
 ]
 
-/** Tests of more than a second, by a part of their names. */
+/** Tests of half a second and more, by a part of their names. */
 const slowTests = [
   "the extra load stays within",
   "extra load within the budget, and every call ends",
@@ -88,7 +88,15 @@ const slowTests = [
   "within 6 % on average",
   "on 200 random distributions",
   "is left alone for longer each time",
-  "keeps the hedge rate within 0.5 points"
+  "keeps the hedge rate within 0.5 points",
+  "knows it of Pareto(1.1, 2)",
+  "in an outage whose failures are fast",
+  "go on to answer after the delay for the meantime",
+  "after the fixed delay, if one is given",
+  "and all attempts fail late",
+  "send a hedge when both agree",
+  "% of the oracle's P99 on",
+  "of pairs is within 0.5 %"
 ]
 
 export const excludedTests = [
