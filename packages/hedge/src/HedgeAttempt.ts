@@ -35,6 +35,11 @@ export interface HedgeAttempt {
    */
   targets: HedgeTargets | undefined
   /**
+   * Says that the attempt waits in a queue of this process, in which a hedge would only wait behind it: the stagger that follows its launch does not run
+   * until it is `sent`. Does nothing if another attempt has been launched since, or the call has ended.
+   */
+  queued(): void
+  /**
    * Says that the attempt is under way only now: it had to wait in this process, for a connection say, and could not have been answered before.
    * The stagger that follows its launch begins anew; a hedge that was due before has been sent or refused. Does nothing if another attempt has been
    * launched since, or the call has ended.

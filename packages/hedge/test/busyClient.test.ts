@@ -210,6 +210,32 @@ describe("C51: on a simulated event loop", () => {
     await end(fiber)
   })
 
+  for (const [name, queuedAt] of [
+    ["at once", 0],
+    ["as its stagger has just ended", 80]
+  ] as const) {
+    it(`an attempt that is queued ${name}, and sent at 300 ms, is hedged 80 ms later`, async () => {
+      loop = new FakeLoop()
+      const startedAt = loop.now
+      const launchedAt: Array<number> = []
+      let first: HedgeAttempt.HedgeAttempt | undefined
+      const attempt = (attempt: HedgeAttempt.HedgeAttempt) =>
+        Effect.suspend(() => {
+          launchedAt.push(loop!.now - startedAt)
+          first ??= attempt
+          if (queuedAt === 0) first.queued()
+          return Effect.never
+        })
+      const fiber = Effect.runFork(Hedge.hedgeWith(attempt, { schedule: HedgeSchedule.fixed(80), throttle }))
+      if (queuedAt > 0) loop.input(queuedAt, () => first!.queued())
+      loop.input(300, () => first!.sent())
+      await loop.run(500)
+      expect(launchedAt[1]).toBeGreaterThanOrEqual(379)
+      expect(launchedAt[1]).toBeLessThanOrEqual(382)
+      await end(fiber)
+    })
+  }
+
   it("that is stuck before the call starts, its hedge is on time", async () => {
     loop = new FakeLoop()
     const earlier = call([undefined, undefined])

@@ -81,6 +81,81 @@ describe("the stagger", () => {
       })
   )
 
+  describe("does not run while the attempt before is queued", () => {
+    const startsWhen = (
+      run: (attempt: HedgeAttempt.HedgeAttempt) => Effect.Effect<void, string>,
+      gates: ReadonlyArray<(state: HedgeSchedule.HedgeState) => string | undefined> = []
+    ) =>
+      Effect.gen(function* () {
+        const starts: Array<number> = []
+        const call = Hedge.hedgeWith(
+          (attempt) =>
+            Effect.gen(function* () {
+              starts.push(yield* Clock.currentTimeMillis)
+              yield* run(attempt)
+              yield* Effect.never
+            }),
+          { schedule: HedgeSchedule.fixed(80), throttle: HedgeThrottle.unlimited, maxAttempts: 3, gates }
+        )
+        const fiber = yield* Effect.fork(call)
+        yield* TestClock.adjust(day)
+        yield* Fiber.interrupt(fiber)
+        return starts
+      })
+
+    for (const [name, delay] of [
+      ["from its launch on", 0],
+      ["from later on", 30]
+    ] as const) {
+      it.effect(name, () =>
+        Effect.gen(function* () {
+          const starts = yield* startsWhen((attempt) =>
+            Effect.gen(function* () {
+              if (attempt.index > 0) return
+              yield* Effect.sleep(delay)
+              attempt.queued()
+              yield* Effect.sleep(500)
+              attempt.sent()
+            })
+          )
+          expect(starts).toStrictEqual([0, delay + 580, delay + 660])
+        })
+      )
+    }
+
+    it.effect("and runs when that has ended without being sent", () =>
+      Effect.gen(function* () {
+        const notAtOnce = ({ elapsed }: HedgeSchedule.HedgeState) =>
+          Duration.toMillis(elapsed) === 100 ? "AtOnce" : undefined
+        const starts = yield* startsWhen(
+          (attempt) =>
+            Effect.gen(function* () {
+              if (attempt.index !== 1) return
+              attempt.queued()
+              yield* Effect.sleep(20)
+              yield* Effect.fail("no connection")
+            }),
+          [notAtOnce]
+        )
+        expect(starts).toStrictEqual([0, 80, 180])
+      })
+    )
+
+    it.effect("which is no matter after another has been launched", () =>
+      Effect.gen(function* () {
+        const attempts: Array<HedgeAttempt.HedgeAttempt> = []
+        const starts = yield* startsWhen((attempt) =>
+          Effect.sync(() => {
+            attempts.push(attempt)
+            attempts[0]!.queued()
+            if (attempt.index === 0) attempt.sent()
+          })
+        )
+        expect(starts).toStrictEqual([0, 80, 160])
+      })
+    )
+  })
+
   it.effect("that took longer to say than it lasts is over", () =>
     Effect.gen(function* () {
       const script = yield* HedgeTest.script([{ never: true }, { never: true }])

@@ -6,8 +6,8 @@
  *   suppressed with the reason `NoDistinctTarget`;
  * - a request takes the lane with the least `(round trip + 1) × (requests in flight + 1)`; the round trip is that of HTTP/2 PINGs, the only thing that moves
  *   when a connection is congested;
- * - a request that finds no lane waits in a queue of the client's own, and vanishes from it when it is interrupted. A connection that is being opened belongs to
- *   whoever waits longest, not to the request for which it was opened;
+ * - a request that finds no lane waits in a queue of the client's own, and vanishes from it when it is interrupted. As long as a hedge would only wait behind it,
+ *   no stagger runs. A connection that is being opened belongs to whoever waits longest, not to the request for which it was opened;
  * - cancelling is cheap for both ends. HTTP/1.1: if at most 64 KB of the answer are to come they are read and thrown away (for 1 s; for 100 ms if the
  *   server has not said how much it is), so that the connection lives; otherwise it is closed. HTTP/2: the stream is reset, within a ration
  *   (`resetBurst`, `resetsPerSecond`) that no server takes for an attack;

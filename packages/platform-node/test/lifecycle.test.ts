@@ -8,6 +8,7 @@ import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { Recorder } from "../../platform/test/support/recorder.js"
 import { serve } from "../../platform/test/support/server.js"
 import { idle, lanes, protocols, until } from "./support/clients.js"
+import { relay } from "./support/relay.js"
 
 const text = (url: string) =>
   Effect.flatMap(HttpClient.HttpClient, (client) =>
@@ -181,10 +182,10 @@ describe("The stagger of an attempt that waits for its lane", () => {
     schedule: HedgeSchedule.fixed(delay),
     throttle: HedgeThrottle.unlimited
   })
-  const call = (url: string) =>
+  const call = (url: string, options: HttpHedge.Options = {}) =>
     Effect.gen(function* () {
       const client = yield* HttpClient.HttpClient
-      return yield* client.pipe(HttpHedge.withHedge({ policy })).get(url)
+      return yield* client.pipe(HttpHedge.withHedge({ ...options, policy })).get(url)
     })
 
   it.scoped.each(protocols)("begins when it is sent, over $protocol", ({ protocol }) =>
@@ -201,7 +202,7 @@ describe("The stagger of an attempt that waits for its lane", () => {
       yield* Effect.fork(Effect.provide(call(server.url), recorder.layer))
       yield* until(([upstream]) => upstream?.waiting === 1)
       yield* someTime
-      yield* TestClock.adjust(delay - 1)
+      yield* TestClock.adjust(10 * delay)
       for (const answer of answers) answer()
       yield* server.until(({ received }) => received.length === 3)
       yield* TestClock.adjust(delay - 1)
@@ -213,6 +214,52 @@ describe("The stagger of an attempt that waits for its lane", () => {
       answers.at(-1)!()
       yield* recorder.until("CallEnded")
     }).pipe(Effect.provide(lanes({ lanes: 2, streamsPerLane: 1 })))
+  )
+
+  it.scoped("begins when a hedge could have a connection of its own", () =>
+    Effect.gen(function* () {
+      const recorder = new Recorder()
+      const server = yield* serve(() => {}, "HTTP/1.1 over TLS")
+      // leads to the server twice, then to nobody
+      const relayed = yield* relay(server.port, 2)
+      const client = yield* Layer.build(
+        lanes({ lanes: 2, upstreams: { [new URL(server.url).origin]: { address: relayed.address } } })
+      )
+      for (const count of [1, 2]) {
+        yield* Effect.fork(Effect.provide(Effect.flip(text(server.url)), client))
+        yield* server.until(({ received }) => received.length === count)
+      }
+      yield* Effect.fork(call(server.url).pipe(Effect.provide(client), Effect.provide(recorder.layer)))
+      yield* Effect.provide(
+        until(([upstream]) => upstream?.waiting === 1),
+        client
+      )
+      yield* TestClock.adjust(10 * delay)
+      relayed.cut()
+      yield* Effect.provide(
+        until(([upstream]) => upstream?.connecting === 1),
+        client
+      )
+      yield* TestClock.adjust(delay - 1)
+      expect(recorder.started).toBe(1)
+      yield* TestClock.adjust(1)
+      expect(recorder.started).toBe(2)
+      expect(recorder.of("HedgeSuppressed")).toEqual([])
+    })
+  )
+
+  it.scoped("begins at once where hedges go to a replica", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(() => {})
+      const replica = yield* serve((_, response) => response.end("answer"))
+      yield* Effect.fork(text(server.url))
+      yield* server.until(({ received }) => received.length === 1)
+      const fiber = yield* Effect.fork(call(server.url, { replicas: [replica.url] }))
+      yield* until(([upstream]) => upstream?.waiting === 1)
+      yield* TestClock.adjust(delay)
+      expect((yield* Fiber.join(fiber)).status).toBe(200)
+      expect(server.received.length).toBe(1)
+    }).pipe(Effect.provide(lanes({ lanes: 1, closeGrace: 0 })))
   )
 
   it.scoped("begins anew when the server refuses it and it is sent again", () =>

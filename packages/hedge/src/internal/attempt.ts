@@ -26,6 +26,8 @@ export const current: Effect.Effect<Option.Option<HedgeAttempt>> = /*#__PURE__*/
 export const fromContext = (context: Context.Context<never>): HedgeAttempt | undefined =>
   Context.get(context, EnclosingAttempt)
 
+type Told = (attempt: Attempt) => void
+
 let calls = 0
 let processId: string | undefined
 
@@ -34,8 +36,8 @@ export class CallIdentity {
   private id: string | undefined = undefined
   /** Where the call's next attempts may go, if an attempt has said so. */
   targets: HedgeTargets | undefined = undefined
-  /** What an attempt that is sent late tells, as long as a hedge may follow. */
-  stagger: { readonly sent: (attempt: Attempt) => void } | undefined = undefined
+  /** What an attempt tells that is not sent at once, as long as a hedge may follow. */
+  stagger: { readonly queued: Told; readonly sent: Told } | undefined = undefined
 
   constructor(
     readonly clock: Clock.Clock,
@@ -97,6 +99,10 @@ export class Attempt implements HedgeAttempt {
 
   set targets(targets: HedgeTargets | undefined) {
     this.identity.targets = targets
+  }
+
+  queued(): void {
+    this.identity.stagger?.queued(this)
   }
 
   sent(): void {

@@ -325,7 +325,7 @@ export class Call implements Asker {
     }
     this.judge(attempt, outcome._tag, exit)
     this.report?.attemptEnded(attempt, outcome._tag, exit)
-    if (outcome._tag === "NonFatal") this.onNonFatal()
+    if (outcome._tag === "NonFatal") this.onNonFatal(attempt)
     else {
       this.winner = attempt
       this.settle(outcome._tag, exit)
@@ -357,7 +357,7 @@ export class Call implements Asker {
     this.throttle.onOutcome?.("NonFatal", false)
     this.judge(attempt, "NonFatal", undefined)
     attempt.exit = Exit.fail(new HedgeError({ reason: "AttemptTimeout", attempts: [attempt.report(now)] }))
-    this.onNonFatal()
+    this.onNonFatal(attempt)
   }
 
   private judge(attempt: Attempt, outcome: HedgeOutcome["_tag"], exit: AnyExit | undefined): void {
@@ -377,7 +377,8 @@ export class Call implements Asker {
   }
 
   /** Another attempt is owed, at once or after the pushback (R4). */
-  private onNonFatal(): void {
+  private onNonFatal(attempt: Attempt): void {
+    this.stagger.ended(attempt)
     this.owed = this.pushbackUntil > this.host.now() ? 1 : this.owed + 1
   }
 

@@ -12,13 +12,14 @@ import type { Waiter } from "./waiters.js"
  *
  * - `Unasked`: an attempt was launched or a hedge refused, and the schedule has not been asked for the next delay.
  * - `Stepping`: the schedule is working out the delay, on a fiber of its own.
+ * - `Queued`: the attempt before is in a queue that a hedge could not pass; the delay begins when it is sent.
  * - `Timing`: the delay is running.
  * - `Reading`: the delay has passed; input that is already waiting is read first (R11).
  * - `Due`: a staggered hedge may be sent.
  * - `Waiting`: only a failure launches the next attempt.
  * - `Done`: no hedge will be sent any more.
  */
-type State = "Unasked" | "Stepping" | "Timing" | "Reading" | "Due" | "Waiting" | "Done"
+type State = "Unasked" | "Stepping" | "Queued" | "Timing" | "Reading" | "Due" | "Waiting" | "Done"
 
 export type Step = readonly [state: unknown, out: unknown, decision: ScheduleDecision.ScheduleDecision]
 
@@ -29,6 +30,8 @@ export class Stagger implements Waiter {
   due = Number.NaN
   place = -1
   private afterRefusal = false
+  /** Whether the attempt before is in a queue. */
+  private queueing = false
   private scheduleState: unknown = undefined
   private steps = 0
   private stepper: Fiber.RuntimeFiber<Step> | undefined = undefined
@@ -41,6 +44,7 @@ export class Stagger implements Waiter {
   restart(afterRefusal: boolean): void {
     this.leave("Unasked")
     this.afterRefusal = afterRefusal
+    if (!afterRefusal) this.queueing = false
   }
 
   end(): void {
@@ -75,14 +79,37 @@ export class Stagger implements Waiter {
     else this.begin(ScheduleIntervals.start(decision.intervals) - wall)
   }
 
+  /** The attempt before waits where a hedge would have to wait behind it. */
+  queued(attempt: Attempt): void {
+    if (!this.follows(attempt)) return
+    this.queueing = true
+    if (this.isRunning) this.leave("Queued")
+  }
+
   /** The attempt before has been sent only now, and could not have been answered: the delay begins anew (R11). */
   sent(attempt: Attempt): void {
-    const { attempts, host } = this.call
-    if (attempt !== attempts[attempts.length - 1]) return
-    if (this.state !== "Timing" && this.state !== "Reading") return
-    if (host.live) loopMeter.leave(this)
-    this.state = "Timing"
-    this.time(host.now(), host.now())
+    if (!this.follows(attempt)) return
+    this.queueing = false
+    if (this.isRunning) this.leave("Queued")
+    if (this.state !== "Queued") return
+    const { host } = this.call
+    this.time(host.now())
+    // the alarm is set anew after each event
+    if (!host.live) this.call.onAlarm()
+  }
+
+  /** The attempt before has ended: in a queue, it will not be sent any more. */
+  ended(attempt: Attempt): void {
+    if (this.queueing) this.sent(attempt)
+  }
+
+  private follows(attempt: Attempt): boolean {
+    const { attempts } = this.call
+    return attempt === attempts[attempts.length - 1]
+  }
+
+  private get isRunning(): boolean {
+    return this.state === "Timing" || this.state === "Reading"
   }
 
   /** When the delay ends by the clock; `Infinity` when none is running, or the loop meter rings. */
@@ -112,19 +139,20 @@ export class Stagger implements Waiter {
     if (!(delay > 0)) this.state = this.afterRefusal ? "Waiting" : "Due"
     else if (delay > longestTimer) this.state = "Waiting"
     else {
-      const { host } = this.call
-      const now = host.now()
-      this.state = "Timing"
       this.delay = delay
-      if (host.live) loopMeter.watch(now)
-      this.time(this.from, now)
+      if (this.queueing) this.state = "Queued"
+      else this.time(this.from)
     }
   }
 
   /** Times the delay since `from`. */
-  private time(from: number, now: number): void {
+  private time(from: number): void {
+    const { host } = this.call
+    const now = host.now()
     this.from = from
-    if (this.call.host.live) {
+    this.state = "Timing"
+    if (host.live) {
+      loopMeter.watch(now)
       this.due = from + this.delay - loopMeter.stuckMillis(now)
       loopMeter.wait(this, now)
     } else if (now >= this.endsAt()) {
@@ -134,7 +162,7 @@ export class Stagger implements Waiter {
   }
 
   private leave(state: State): void {
-    if ((this.state === "Timing" || this.state === "Reading") && this.call.host.live) {
+    if (this.isRunning && this.call.host.live) {
       loopMeter.leave(this)
       loopMeter.unwatch()
     }

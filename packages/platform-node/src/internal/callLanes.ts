@@ -20,6 +20,11 @@ export class CallLanes implements HedgePolicy.HedgeTargets {
     return lanes
   }
 
+  /** Whether hedges may go where the lanes do not. */
+  get reachesOthers(): boolean {
+    return this.others !== undefined
+  }
+
   add(transfer: Transfer): void {
     transfer.before = this.last
     this.last = transfer

@@ -49,6 +49,7 @@ export class LaneGroup {
     if (member !== undefined) return this.give(member, transfer)
     this.waiting.add(transfer)
     this.open()
+    if (!this.hasRoomForHedges && transfer.call?.reachesOthers !== true) transfer.setQueued(true)
   }
 
   /** A lane that could not send it gives it back: it goes on before all others, up to a limit. */
@@ -70,7 +71,12 @@ export class LaneGroup {
   leastInFlight(call: CallLanes): number | undefined {
     const member = this.waiting.size === 0 ? this.pick(call, undefined) : undefined
     if (member !== undefined) return member.lane.inFlight
-    return this.mayOpen() || this.isUnsettled ? 0 : undefined
+    return this.hasRoomForHedges ? 0 : undefined
+  }
+
+  /** Whether there may be a lane for a hedge while other requests wait. */
+  private get hasRoomForHedges(): boolean {
+    return this.mayOpen() || this.isUnsettled
   }
 
   /** Before the first connection has settled the protocol nobody knows how many lanes there will be; there will be more than one. */
@@ -213,7 +219,9 @@ export class LaneGroup {
 
   /** A connection for each request that waits, as far as it is allowed. */
   private open(): void {
+    if (this.waiting.size === 0) return
     while (this.waiting.size > this.openings.size && this.mayOpen()) this.openOne()
+    if (this.hasRoomForHedges) for (const transfer of this.waiting) transfer.setQueued(false)
   }
 
   private openOne(): void {

@@ -32,6 +32,8 @@ export class Transfer implements Exchange {
   member: Member | undefined = undefined
   /** Whether it is the first on its lane. */
   fresh = false
+  /** What its attempt has been told last. */
+  private queued = false
   /** Other requests on its lane when it was taken. */
   activeStreams = 0
   /** The one that its call made before it. */
@@ -99,6 +101,14 @@ export class Transfer implements Exchange {
     return this.ended || this.failure !== undefined
   }
 
+  /** Whether, for now, a hedge would only wait behind it. */
+  setQueued(queued: boolean): void {
+    if (queued === this.queued) return
+    this.queued = queued
+    if (queued) this.unanswered?.queued()
+    else this.unanswered?.sent()
+  }
+
   /** A lane takes it. */
   take(member: Member): void {
     const { lane } = member
@@ -164,7 +174,8 @@ export class Transfer implements Exchange {
 
   onSent(): void {
     this.sentAt = performance.now()
-    if (this.sentAt - this.startedAt > shortWait) this.unanswered?.sent()
+    if (this.queued || this.sentAt - this.startedAt > shortWait) this.unanswered?.sent()
+    this.queued = false
   }
 
   onHeaders(status: number, headers: IncomingHttpHeaders): void {
