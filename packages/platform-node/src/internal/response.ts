@@ -54,26 +54,29 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
   }
 
   get text(): Read<string> {
-    return Effect.map(this.bytes, decode)
+    return this.read(decode)
   }
 
   get json(): Read<unknown> {
-    return Effect.flatMap(this.text, (text) => this.decoded(() => (text === "" ? null : JSON.parse(text))))
+    return this.read((bytes) => {
+      const text = decode(bytes)
+      return text === "" ? null : JSON.parse(text)
+    })
   }
 
   get urlParamsBody(): Read<UrlParams.UrlParams> {
-    return Effect.map(this.text, (text) => UrlParams.fromInput(new URLSearchParams(text)))
+    return this.read((bytes) => UrlParams.fromInput(new URLSearchParams(decode(bytes))))
   }
 
   get arrayBuffer(): Read<ArrayBuffer> {
-    return Effect.map(this.bytes, (bytes) => Uint8Array.from(bytes).buffer)
+    return this.read((bytes) => Uint8Array.from(bytes).buffer)
   }
 
   get formData(): Read<FormData> {
-    return Effect.flatMap(this.bytes, (bytes) => {
+    return Effect.flatMap(this.arrayBuffer, (body) => {
       const headers = { "content-type": this.headers["content-type"] ?? "" }
       return Effect.tryPromise({
-        try: () => new Response(bytes as Uint8Array<ArrayBuffer>, { headers }).formData(),
+        try: () => new Response(body, { headers }).formData(),
         catch: (cause) => this.error(cause)
       })
     })
@@ -96,20 +99,28 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
 
   // --- reading -------------------------------------------------------------------------------------------------------
 
-  /** The whole body; read once and kept. */
-  private get bytes(): Read<Buffer> {
+  /** What is made of the whole body, which is read once and kept. */
+  private read<A>(make: (bytes: Buffer) => A): Read<A> {
     return Effect.withFiberRuntime((fiber, { runtimeFlags }) => {
-      if (this.whole !== undefined) return Effect.succeed(this.whole)
       const { transfer } = this
       const limit = Context.get(fiber.currentContext, HttpIncomingMessage.MaxBodySize)
       const most = limit._tag === "None" ? Infinity : Number(limit.value)
-      if (transfer.settled) return this.collect(most)
-      const onSuccess = (): Read<Buffer> => this.collect(most)
+      if (this.whole !== undefined || transfer.settled) return this.made(make, most)
+      const onSuccess = (): Read<A> => this.made(make, most)
       return guarded(this.wait(most), runtimeFlags, onSuccess, (cause) => {
         transfer.cancel(givenUp)
         return Effect.failCause(cause)
       })
     })
+  }
+
+  private made<A>(make: (bytes: Buffer) => A, most: number): Read<A> {
+    try {
+      this.whole ??= this.collect(most)
+      return Effect.succeed(make(this.whole))
+    } catch (cause) {
+      return Effect.fail(this.error(cause))
+    }
   }
 
   /** Until the body has come, or more of it than is allowed. */
@@ -126,19 +137,16 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
     })
   }
 
-  private collect(most: number): Read<Buffer> {
-    // another reader may have been quicker
-    if (this.whole !== undefined) return Effect.succeed(this.whole)
+  private collect(most: number): Buffer {
     const { transfer } = this
     if (transfer.unread > most) {
       transfer.cancel(givenUp)
-      return Effect.fail(this.error(new Error(`the body is longer than ${most} bytes`)))
+      throw new Error(`the body is longer than ${most} bytes`)
     }
-    if (transfer.failure !== undefined) return Effect.fail(this.error(transfer.failure))
-    if (transfer.isTaken) return Effect.fail(this.error(new Error("the body has been read as a stream")))
+    if (transfer.failure !== undefined) throw transfer.failure
+    if (transfer.isTaken) throw new Error("the body has been read as a stream")
     const chunks = transfer.takeChunks() as ReadonlyArray<Buffer>
-    this.whole = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
-    return Effect.succeed(this.whole)
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
   }
 
   /** What has come since; fails with nothing at the end. */
@@ -158,10 +166,6 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
       transfer.attach(look, false)
       look()
     })
-  }
-
-  private decoded<A>(decode: () => A): Read<A> {
-    return Effect.try({ try: decode, catch: (cause) => this.error(cause) })
   }
 
   private error(cause: unknown): HttpClientError.ResponseError {

@@ -3,7 +3,16 @@ import { Chunk, type Context, Effect, type Scope, Stream } from "effect"
 import { Hedge, type HedgeAttempt, type HedgePolicy, type LatencyEstimator } from "effect-hedge"
 import type { EventsOptions, EventsOptionsWithPolicy, ServerSentEvent } from "../HttpHedge.js"
 import { eventsOf } from "./eventParser.js"
-import { acceptingEvents, Held, held, heldUnlessEvents, release, type Stages, stagesOf } from "./http.js"
+import {
+  acceptingEvents,
+  copyOf,
+  Held,
+  held,
+  heldUnlessEvents,
+  release,
+  type Stages,
+  stagesOf
+} from "./http.js"
 import { keysOf, routeOf } from "./keys.js"
 import { Opening, withOpening } from "./opening.js"
 import { type AnyEventsOptions, checkClient, checkEventsOptions } from "./options.js"
@@ -48,7 +57,7 @@ const eventCallsOf = ({ postprocess }: Stages<unknown, never>, options: AnyEvent
 
   const targets = targetsOf(options)
 
-  const send = (copy: Request) => answer(held(postprocess(Effect.succeed(copy))), decisive)
+  const send = (copy: Request) => answer(held(postprocess(Effect.succeed(copyOf(copy)))), decisive)
 
   return (request: Request) => {
     const attempt = (attempt: HedgeAttempt.HedgeAttempt): AttemptStream => {

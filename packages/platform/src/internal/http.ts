@@ -232,19 +232,24 @@ export const scopedController = (request: Request): AbortController | undefined 
   return controller?.signal.aborted === true ? undefined : controller
 }
 
+/** Another object: `HttpClient.withScope` knows requests by their identity. */
+export const copyOf = (request: Request): Request => HttpClientRequest.setUrl(request, request.url)
+
 /** An attempt through a client that may be scoped: interrupting it aborts its request, which the scope alone would do much later. */
 export const abortable = <E, R>(
-  attempt: Effect.Effect<Response, E, R>,
-  request: Request
-): Effect.Effect<Response, E, R> =>
-  Effect.onExit(attempt, (exit) =>
+  request: Request,
+  postprocess: Stages<E, R>["postprocess"]
+): Effect.Effect<Response, E, R> => {
+  const copy = copyOf(request)
+  return Effect.onExit(postprocess(Effect.succeed(copy)), (exit) =>
     Effect.sync(() => {
-      const controller = scopedRequests.get(request)
+      const controller = scopedRequests.get(copy)
       if (controller === undefined) return
       if (exit._tag === "Success") controllers.set(exit.value, controller)
       else controller.abort()
     })
   )
+}
 
 /** The response ends with the scope of `HttpClient.withScope` above the hedge, as it would without one. */
 export const releaseAtAbort =

@@ -10,7 +10,7 @@ type CopyOptions = Omit<AnyOptions, "classify" | "policy">
 /** What becomes of a request: whether more than one copy may be sent, and what each copy is. */
 export interface Copies {
   readonly eligible: (request: Request) => boolean
-  /** A copy of its own for each attempt: a new object, since `HttpClient.withScope` knows requests by their identity. */
+  /** What an attempt sends. */
   readonly copyFor: (request: Request, attempt: HedgeAttempt.HedgeAttempt) => Request
   /** Adds what only an effect can tell: the time left. */
   readonly stamped:
@@ -27,8 +27,6 @@ export const keyedBy = ({
   const header = idempotencyHeader.toLowerCase()
   return (request) => !safeMethods.has(request.method) && Boolean(request.headers[header])
 }
-
-const clone = (request: Request): Request => HttpClientRequest.setUrl(request, request.url)
 
 export const copies = (options: CopyOptions): Copies => {
   const isKeyed = keyedBy(options)
@@ -54,10 +52,7 @@ export const copies = (options: CopyOptions): Copies => {
   return {
     eligible: (request) => mayRepeat(request) && (options.replay !== undefined || isReplayable(request.body)),
     copyFor: (request, attempt) =>
-      numbered(
-        attempt.index === 0 ? clone(request) : toReplica(clone(replayed(request)), attempt.index),
-        attempt
-      ),
+      numbered(attempt.index === 0 ? request : toReplica(replayed(request), attempt.index), attempt),
     stamped:
       deadlineHeader === undefined
         ? undefined

@@ -62,8 +62,7 @@ export const callsOf = (
   const targets = targetsOf(options)
 
   const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> => {
-    const sent = postprocess(Effect.succeed(copy))
-    return held(inScope(context) ? abortable(sent, copy) : sent)
+    return held(inScope(context) ? abortable(copy, postprocess) : postprocess(Effect.succeed(copy)))
   }
 
   return (request) =>
