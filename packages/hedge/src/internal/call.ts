@@ -162,7 +162,7 @@ export class Call implements Asker {
     let next: Event | undefined = event
     while (this.turn(next)) next = this.queue?.shift()
     this.busy = false
-    if (this.settled === undefined) this.alarm.set(this.nextAlarm(this.host.now()))
+    if (this.settled === undefined) this.alarm.set(this.nextAlarm())
     else if (this.isUnwound) this.unwound()
   }
 
@@ -227,9 +227,12 @@ export class Call implements Asker {
   }
 
   /** When the next thing is due that nobody will tell of. */
-  private nextAlarm(now: number): number {
+  private nextAlarm(): number {
     let due = Math.min(this.deadlineAt, this.stagger.endsAt())
-    if (this.pushbackUntil > now) due = Math.min(due, this.pushbackUntil)
+    const { pushbackUntil } = this
+    if (pushbackUntil !== Number.NEGATIVE_INFINITY && pushbackUntil > this.host.now()) {
+      due = Math.min(due, pushbackUntil)
+    }
     if (this.policy.attemptTimeoutMillis === Infinity) return due
     for (const attempt of this.attempts) {
       if (attempt.outcome === undefined) due = Math.min(due, this.timeoutOf(attempt))
