@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { Worker } from "node:worker_threads"
-import { afterEach, describe, expect, it } from "@effect/vitest"
+import { afterEach, describe, expect, it, vi } from "@effect/vitest"
 import { Effect, Fiber, Schedule } from "effect"
 import { Hedge, type HedgeAttempt, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { FakeLoop } from "./fakeLoop.js"
@@ -339,6 +339,135 @@ describe("C51: on a simulated event loop", () => {
     await loop.run(200)
     expect(launchedAt[1]).toBeCloseTo(80, 0)
     expect(fiber.unsafePoll()).toMatchObject({ value: 1 })
+  })
+
+  it("a delay shorter than the beat ends on time, though no other is running", async () => {
+    loop = new FakeLoop()
+    const { launchedAt, fiber } = call([undefined, 10], {}, HedgeSchedule.fixed(2))
+    expect(loop.pending).toBe(1)
+    await loop.run(20)
+    expect(launchedAt[1]).toBeCloseTo(2, 1)
+    expect(fiber.unsafePoll()).toMatchObject({ value: 1 })
+  })
+
+  it("calls that follow one another at once share one beat, also if one's delay is as long as it", async () => {
+    loop = new FakeLoop()
+    for (const delay of [80, 80, 5]) {
+      const { fiber } = call([0], {}, HedgeSchedule.fixed(delay))
+      await loop.run(0)
+      expect(fiber.unsafePoll()).toMatchObject({ value: 0 })
+    }
+    expect(loop.timersSet).toBe(1)
+  })
+
+  it("calls that wait together share one beat, which comes every 5 ms, also after the loop was stuck", async () => {
+    loop = new FakeLoop()
+    const calls = [call([undefined]), call([undefined])]
+    await loop.run(1)
+    calls.push(call([undefined]))
+    loop.block(300)
+    await loop.run(60)
+    expect(loop.pending).toBe(1)
+    expect(loop.timersSet).toBeLessThanOrEqual(1 + 60 / 5 + 1)
+    for (const { fiber } of calls) await end(fiber)
+  })
+
+  it("that is stuck when another call starts, the hedge of the earlier waits all the same", async () => {
+    loop = new FakeLoop()
+    const earlier = call([undefined, undefined])
+    loop.block(200)
+    const later = call([10])
+    await loop.run(400)
+    expect(earlier.launchedAt[1]).toBeGreaterThanOrEqual(200 + 80 - 8 - 1)
+    expect(later.fiber.unsafePoll()).toMatchObject({ value: 0 })
+    await end(earlier.fiber)
+  })
+
+  it("a call that starts just after the last beat is hedged on time", async () => {
+    loop = new FakeLoop()
+    call([1])
+    await loop.run(6)
+    expect(loop.pending).toBe(0)
+    const { launchedAt, fiber } = call([undefined, 10])
+    await loop.run(200)
+    expect(launchedAt[1]).toBeCloseTo(80, 0)
+    expect(fiber.unsafePoll()).toMatchObject({ value: 1 })
+  })
+
+  it("a beat that was cleared while nobody watched is set anew", async () => {
+    loop = new FakeLoop()
+    call([1])
+    await loop.run(2)
+    loop.clearTimers()
+    loop.block(1000)
+    const { launchedAt, fiber } = call([undefined, 10])
+    await loop.run(200)
+    expect(launchedAt[1]).toBeCloseTo(80, 0)
+    expect(fiber.unsafePoll()).toMatchObject({ value: 1 })
+  })
+
+  it("whose setTimeout is replaced while a call waits, one beat is left when the old one has rung", async () => {
+    loop = new FakeLoop()
+    const earlier = call([undefined, undefined])
+    const { setTimeout } = globalThis
+    vi.stubGlobal("setTimeout", (...args: Parameters<typeof setTimeout>) => setTimeout(...args))
+    const later = call([undefined, undefined])
+    await loop.run(20)
+    expect(loop.pending).toBe(1)
+    await loop.run(100)
+    for (const { launchedAt, fiber } of [earlier, later]) {
+      expect(launchedAt[1]).toBeCloseTo(80, 0)
+      await end(fiber)
+    }
+  })
+
+  it("which is replaced by another while a call waits, a beat is cleared only by the loop that has set it", async () => {
+    loop = new FakeLoop()
+    const earlier = call([undefined])
+    const { now } = loop
+    loop.restore()
+    loop = new FakeLoop()
+    loop.now = now
+    const { launchedAt, fiber } = call([undefined, 10])
+    await loop.run(200)
+    expect(launchedAt[1]).toBeCloseTo(80, 0)
+    expect(fiber.unsafePoll()).toMatchObject({ value: 1 })
+    await end(earlier.fiber)
+  })
+
+  it("the process is kept alive while a stagger runs, and no longer", async () => {
+    loop = new FakeLoop()
+    const first = call([12])
+    const second = call([22])
+    for (const [millis, holding] of [
+      [1, 1],
+      // two beats later
+      [10, 1],
+      // the first has been answered
+      [2, 1],
+      // both have: the beat that is left holds nothing
+      [10, 0]
+    ] as const) {
+      await loop.run(millis)
+      expect([loop.pending, loop.holding]).toStrictEqual([1, holding])
+    }
+    expect(first.fiber.unsafePoll()).toMatchObject({ value: 0 })
+    expect(second.fiber.unsafePoll()).toMatchObject({ value: 0 })
+    const third = call([undefined])
+    // the beat that was left holds the process again
+    expect([loop.pending, loop.holding]).toStrictEqual([1, 1])
+    await end(third.fiber)
+    expect(loop.holding).toBe(0)
+  })
+
+  it("whose immediates were taken away, a call that waits for one does not keep the process alive", async () => {
+    loop = new FakeLoop()
+    vi.stubGlobal("setImmediate", () => {})
+    const { launchedAt, fiber } = call([undefined])
+    await loop.run(100)
+    expect(launchedAt).toHaveLength(1)
+    expect([loop.pending, loop.holding]).toStrictEqual([1, 0])
+    await end(fiber)
   })
 
   it("C60: a delay of 2^31 ms sets no timer, which would ring at once, nor does such a deadline", async () => {

@@ -6,6 +6,30 @@ interface Task {
   readonly run: () => void
 }
 
+/** As Node's timers, it keeps the process alive unless told otherwise. */
+class Timer implements Task {
+  held = true
+
+  constructor(
+    private readonly loop: FakeLoop,
+    readonly due: number,
+    readonly order: number,
+    readonly run: () => void
+  ) {}
+
+  ref(): void {
+    this.held = true
+  }
+
+  unref(): void {
+    this.held = false
+  }
+
+  isOf(loop: FakeLoop): boolean {
+    return loop === this.loop
+  }
+}
+
 const realSetImmediate = globalThis.setImmediate
 
 /** Runs everything that is a promise's callback by now. */
@@ -20,9 +44,12 @@ const byDue = (a: Task, b: Task): number => a.due - b.due || a.order - b.order
 export class FakeLoop {
   now = 1000
   private order = 0
-  private timers: ReadonlyArray<Task> = []
+  private timers: ReadonlyArray<Timer> = []
   private inputs: ReadonlyArray<Task> = []
   private immediates: Array<() => void> = []
+
+  /** The timers that were ever set. */
+  timersSet = 0
 
   /** By how much a timer rings too late, on a loop that is idle. */
   lateness: () => number = () => 0
@@ -33,13 +60,16 @@ export class FakeLoop {
       (run: (...args: Array<unknown>) => void, millis: number, ...args: Array<unknown>) => {
         // as Node does: no fractions, and at least a millisecond
         const after = millis >= 1 && millis <= 2 ** 31 - 1 ? Math.trunc(millis) : 1
-        const task = { due: this.now + after + this.lateness(), order: this.order++, run: () => run(...args) }
-        this.timers = [...this.timers, task].sort(byDue)
-        return task
+        const due = this.now + after + this.lateness()
+        const timer = new Timer(this, due, this.order++, () => run(...args))
+        this.timers = [...this.timers, timer].sort(byDue)
+        this.timersSet += 1
+        return timer
       }
     )
-    vi.stubGlobal("clearTimeout", (task: unknown) => {
-      this.timers = this.timers.filter((other) => other !== task)
+    vi.stubGlobal("clearTimeout", (timer: Timer | undefined) => {
+      if (timer?.isOf(this) === false) throw new Error("a timer of another loop")
+      this.timers = this.timers.filter((other) => other !== timer)
     })
     vi.stubGlobal(
       "setImmediate",
@@ -55,6 +85,16 @@ export class FakeLoop {
   /** The timers that are set. */
   get pending(): number {
     return this.timers.length
+  }
+
+  /** The timers that are set and keep the process alive. */
+  get holding(): number {
+    return this.timers.filter((timer) => timer.held).length
+  }
+
+  /** Takes all timers away, as `vi.clearAllTimers` does. */
+  clearTimers(): void {
+    this.timers = []
   }
 
   /** Input that arrives after some time, whether or not anybody looks. */
@@ -101,9 +141,10 @@ export class FakeLoop {
   }
 
   private take(queue: "timers" | "inputs", until: number): Task | undefined {
-    const [first, ...rest] = this[queue]
+    const [first] = this[queue]
     if (first === undefined || first.due > until) return undefined
-    this[queue] = rest
+    if (queue === "timers") this.timers = this.timers.slice(1)
+    else this.inputs = this.inputs.slice(1)
     return first
   }
 }
