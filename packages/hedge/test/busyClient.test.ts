@@ -313,6 +313,15 @@ describe("C51: on a simulated event loop", () => {
     await end(waiting.fiber)
   })
 
+  it("the timer of a deadline is cleared when the call has ended before", async () => {
+    loop = new FakeLoop()
+    const { fiber } = call([30], { deadline: 1000 }, HedgeSchedule.onFailure)
+    expect(loop.pending).toBe(1)
+    await loop.run(30)
+    expect(fiber.unsafePoll()).toMatchObject({ value: 0 })
+    expect(loop.pending).toBe(0)
+  })
+
   it("a delay shorter than the beat ends on time, also beside a longer one", async () => {
     loop = new FakeLoop()
     const long = call([undefined, 10])

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "@effect/vitest"
-import { Differ, Effect, FastCheck, Fiber, FiberRef, Scheduler } from "effect"
+import { Context, Differ, Effect, FastCheck, Fiber, FiberRef, HashMap, Scheduler } from "effect"
 import { Hedge, HedgeSchedule, HedgeThrottle } from "effect-hedge"
-import { allowShortcut } from "../src/internal/shortcut.js"
+import { allowShortcut, Shortcut } from "../src/internal/shortcut.js"
 
 /*
  * A call leaves in its caller what a fiber leaves that its caller forks and joins. `Effect.fork` with `Fiber.join` is the model.
@@ -205,4 +205,94 @@ describe.each(ways)("a call whose fibers are started by %s", (_, short) => {
     )
     expect(await Effect.runPromise(seen)).toStrictEqual([1, Scheduler.defaultScheduler])
   })
+
+  for (const [name, kind, attemptOf, expected] of [
+    ["sets one that the caller has to its initial value", "plain", (ref) => FiberRef.set(ref, 0), 0],
+    [
+      "deletes one and sets it to what the caller has",
+      "with patches that are added",
+      (ref) => Effect.zipRight(FiberRef.delete(ref), FiberRef.set(ref, 5)),
+      10
+    ],
+    ["leaves one alone whose join changes it", "joined to a sum", () => Effect.yieldNow(), 5],
+    [
+      "sets one for a while and back whose join changes it",
+      "joined to a sum",
+      (ref) => Effect.locally(Effect.yieldNow(), ref, 3),
+      10
+    ]
+  ] as ReadonlyArray<
+    readonly [string, string, (ref: FiberRef.FiberRef<number>) => Effect.Effect<void>, number]
+  >) {
+    for (const [model, run] of [
+      ["a fiber that is forked and joined", forked],
+      ["an attempt", hedged],
+      ["a hedge", wonByTheHedge]
+    ] as const) {
+      it(`hands on of FiberRefs what ${model} does that ${name}`, async () => {
+        allowShortcut(short)
+        const ref = kinds[kind]!()
+        const seen = Effect.zipRight(
+          FiberRef.set(ref, 5),
+          Effect.zipRight(run(attemptOf(ref)), FiberRef.get(ref))
+        )
+        expect(await Effect.runPromise(seen)).toBe(expected)
+      })
+    }
+  }
+
+  it("hands on a scheduler that an attempt has set for good", async () => {
+    allowShortcut(short)
+    const seen = Effect.zipRight(
+      hedged(FiberRef.set(FiberRef.currentScheduler, other)),
+      FiberRef.get(FiberRef.currentScheduler)
+    )
+    expect(await Effect.runPromise(seen)).toBe(other)
+  })
+
+  it("leaves a hedge its number in its logs, after a call inside it that hands on FiberRefs", async () => {
+    allowShortcut(short)
+    const ref = FiberRef.unsafeMake(0)
+    const inner = Effect.zipRight(hedged(FiberRef.set(ref, 1)), FiberRef.get(FiberRef.currentLogAnnotations))
+    const seen = Effect.all([
+      wonByTheHedge(inner),
+      FiberRef.get(ref),
+      FiberRef.get(FiberRef.currentLogAnnotations)
+    ])
+    const [inside, handedOn, outside] = await Effect.runPromise(seen)
+    expect([...inside]).toStrictEqual([["hedge.attempt", 1]])
+    expect(handedOn).toBe(1)
+    expect(HashMap.isEmpty(outside)).toBe(true)
+  })
+})
+
+describe("a call that hands on nothing copies no FiberRefs of its caller", () => {
+  class Service extends Context.Tag("Service")<Service, string>() {}
+  const inherited = FiberRef.unsafeMake(0)
+  const ref = FiberRef.unsafeMake(0)
+
+  /** Those that a fiber has; to ask for them by `Effect.getFiberRefs` copies them. */
+  const refs = Effect.withFiberRuntime<unknown>((fiber) =>
+    Effect.succeed(Shortcut.prototype.refsOf(fiber as Fiber.RuntimeFiber<unknown, unknown>))
+  )
+
+  for (const [name, call] of [
+    ["whose attempt does nothing", hedged(Effect.void)],
+    ["that a hedge wins", wonByTheHedge(Effect.void)],
+    ["whose attempt provides a service", hedged(Effect.provideService(Effect.yieldNow(), Service, ""))],
+    ["whose attempt has looked at its own", hedged(Effect.asVoid(Effect.getFiberRefs))],
+    ["whose attempt sets one for a while and back", hedged(Effect.locally(Effect.yieldNow(), ref, 3))]
+  ] as const) {
+    it(name, async () => {
+      const caller = Effect.zipRight(FiberRef.set(ref, 1), Effect.all([refs, call, refs]))
+      const setBefore = Effect.zipRight(
+        Effect.all([FiberRef.set(inherited, 1), FiberRef.set(ref, 2)]),
+        Effect.zipRight(FiberRef.set(inherited, 3), forked(caller))
+      )
+      // the process's first call tries the shortcut out
+      await Effect.runPromise(hedged(Effect.void))
+      const [before, , after] = await Effect.runPromise(Effect.locally(setBefore, inherited, 4))
+      expect(after).toBe(before)
+    })
+  }
 })

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "@effect/vitest"
-import { Effect, Fiber, FiberId, type Scheduler } from "effect"
+import { Effect, Fiber, FiberId, FiberRef, Scheduler } from "effect"
 import { Hedge, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { settled } from "./support.js"
 
@@ -86,6 +86,40 @@ describe("what attempts run on", () => {
       thrower.unsafeInterruptAsFork(FiberId.none)
     })
     expect(errors).toStrictEqual([error])
+  })
+
+  it("runs each task of a turn once, in order, though some throw", async () => {
+    const scheduler = await Effect.runPromise(Hedge.hedge(FiberRef.get(FiberRef.currentScheduler), policy))
+    const ran: Array<number> = []
+    const errors = await uncaught(async () => {
+      for (const index of [0, 1, 2, 3]) {
+        scheduler.scheduleTask(() => {
+          ran.push(index)
+          if (index % 2 === 1) throw index
+          if (index === 0) scheduler.scheduleTask(() => ran.push(4), 0)
+        }, 0)
+      }
+      await Effect.runPromise(settled)
+    })
+    expect(ran).toStrictEqual([0, 1, 2, 3, 4])
+    expect(errors).toStrictEqual([1, 3])
+  })
+
+  it("is one scheduler for all attempts, and not Effect's own", async () => {
+    const scheduler = Hedge.hedge(FiberRef.get(FiberRef.currentScheduler), policy)
+    const [one, another] = await Effect.runPromise(Effect.all([scheduler, scheduler]))
+    expect(one).toBe(another)
+    expect(one).not.toBe(Scheduler.defaultScheduler)
+  })
+
+  it("runs tasks with a priority in its order, as Effect's scheduler does", async () => {
+    const ofAttempts = await Effect.runPromise(Hedge.hedge(FiberRef.get(FiberRef.currentScheduler), policy))
+    for (const scheduler of [Scheduler.defaultScheduler, ofAttempts]) {
+      const ran: Array<number> = []
+      for (const priority of [5, 1, 3]) scheduler.scheduleTask(() => ran.push(priority), priority)
+      await Effect.runPromise(settled)
+      expect(ran).toStrictEqual([1, 3, 5])
+    }
   })
 
   it("outlives fake timers that are taken away while it lets the event loop turn", async () => {

@@ -1,6 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, FiberRef, HashMap, Scheduler } from "effect"
+import {
+  Context,
+  Effect,
+  Exit,
+  type Fiber,
+  FiberRef,
+  FiberRefs,
+  HashMap,
+  Scheduler,
+  Supervisor
+} from "effect"
 import { Hedge, HedgeSchedule } from "effect-hedge"
+import { vi } from "vitest"
 import { allowShortcut, shortcutFor } from "../src/internal/shortcut.js"
 
 class Service extends Context.Tag("Service")<Service, string>() {}
@@ -113,6 +124,14 @@ describe.each(ways)("fibers started by %s", (_, short) => {
     })
   )
 
+  it.effect("overflow no stack when calls are nested 5,000 deep", () =>
+    Effect.gen(function* () {
+      let deep: Effect.Effect<string> = Effect.succeed("answer")
+      for (let i = 0; i < 5000; i++) deep = Hedge.hedge(deep, policy)
+      assert.strictEqual(yield* started(deep), "answer")
+    })
+  )
+
   it.effect("end with the attempt that forked them", () =>
     Effect.gen(function* () {
       let ended = false
@@ -125,4 +144,40 @@ describe.each(ways)("fibers started by %s", (_, short) => {
       assert.isTrue(ended)
     })
   )
+})
+
+describe("the shortcut, tried out with fibers of a class that Effect 3 does not have", () => {
+  type Poll = (effect: Effect.Effect<unknown>) => Exit.Exit<unknown> | null
+
+  for (const [name, poll, works] of [
+    ["is used if they run at once", (effect) => Effect.runSyncExit(effect), true],
+    ["is not used if they do not run at once", () => null, false],
+    ["is not used if they end with something else", () => Exit.succeed("something else"), false],
+    ["is not used if they fail", () => Exit.die("fails"), false],
+    [
+      "is not used if they throw",
+      () => {
+        throw new Error("throws")
+      },
+      false
+    ]
+  ] as ReadonlyArray<readonly [string, Poll, boolean]>) {
+    it(name, async () => {
+      class OtherFiber {
+        readonly _fiberRefs = FiberRefs.empty()
+        readonly currentSupervisor = Supervisor.none
+        private exit: Exit.Exit<unknown> | null = null
+        start(effect: Effect.Effect<unknown>): void {
+          this.exit = poll(effect)
+        }
+        unsafePoll(): Exit.Exit<unknown> | null {
+          return this.exit
+        }
+      }
+      vi.resetModules()
+      const fresh = await import("../src/internal/shortcut.js")
+      const fiber = new OtherFiber() as unknown as Fiber.RuntimeFiber<unknown, unknown>
+      assert.strictEqual(fresh.shortcutFor(fiber) !== undefined, works)
+    })
+  }
 })
