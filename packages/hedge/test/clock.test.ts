@@ -84,24 +84,29 @@ describe("a clock of the user's own", () => {
     })
   )
 
-  for (const maxAttempts of [3, 500]) {
-    it.effect(
-      `that never waits, as mocks do, ends a call of ${maxAttempts} attempts and overflows no stack`,
-      () =>
-        Effect.gen(function* () {
-          const still = clock(
-            () => 0,
-            () => Effect.void
-          )
-          const call = Hedge.hedge(Effect.never, {
-            schedule: HedgeSchedule.fixed(80),
-            maxAttempts,
-            deadline: maxAttempts * 100,
-            throttle: HedgeThrottle.unlimited
-          })
-          const fiber = yield* Effect.fork(Effect.withClock(Effect.flip(call), still))
-          expect(yield* Fiber.join(fiber)).toBeInstanceOf(Hedge.HedgeError)
+  for (const [name, throttle, deadline] of [
+    ["three attempts", HedgeThrottle.unlimited, 1000],
+    [
+      "5,000 refused hedges",
+      HedgeThrottle.make({ name: "shut", refusedBy: () => "shut", take: () => {}, tokens: () => 0 }),
+      5000 * 80
+    ]
+  ] as const) {
+    it.effect(`that never waits, as mocks do, ends a call of ${name} and overflows no stack`, () =>
+      Effect.gen(function* () {
+        const still = clock(
+          () => 0,
+          () => Effect.void
+        )
+        const call = Hedge.hedge(Effect.never, {
+          schedule: HedgeSchedule.fixed(80),
+          maxAttempts: 3,
+          deadline,
+          throttle
         })
+        const fiber = yield* Effect.fork(Effect.withClock(Effect.flip(call), still))
+        expect(yield* Fiber.join(fiber)).toBeInstanceOf(Hedge.HedgeError)
+      })
     )
   }
 })

@@ -95,7 +95,8 @@ describe("what attempts run on", () => {
       for (const index of [0, 1, 2, 3]) {
         scheduler.scheduleTask(() => {
           ran.push(index)
-          if (index % 2 === 1) throw index
+          // none would throw for ever if it were run again
+          if (index % 2 === 1 && ran.length < 10) throw index
           if (index === 0) scheduler.scheduleTask(() => ran.push(4), 0)
         }, 0)
       }
