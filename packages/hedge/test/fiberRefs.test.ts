@@ -54,6 +54,8 @@ const kinds: Readonly<Record<string, () => FiberRef.FiberRef<number>>> = {
   plain: () => FiberRef.unsafeMake(0),
   "forked to a successor": () => FiberRef.unsafeMake(0, { fork: (n) => n + 1 }),
   "joined to a sum": () => FiberRef.unsafeMake(1, { join: (parent, child) => parent + child }),
+  "forked to its value and joined to a sum": () =>
+    FiberRef.unsafeMake(1, { fork: (n) => n, join: (parent, child) => parent + child }),
   "joined to the greater": () => FiberRef.unsafeMake(0, { join: Math.max }),
   "kept by the parent": () => FiberRef.unsafeMake(0, { fork: () => 7, join: (parent) => parent }),
   "with patches that are added": () => FiberRef.unsafeMakePatch(0, { differ: sum, fork: 0 }),
@@ -215,6 +217,12 @@ describe.each(ways)("a call whose fibers are started by %s", (_, short) => {
       10
     ],
     ["leaves one alone whose join changes it", "joined to a sum", () => Effect.yieldNow(), 5],
+    [
+      "leaves one alone whose fork is the user's own, and does not change it",
+      "forked to its value and joined to a sum",
+      () => Effect.yieldNow(),
+      5
+    ],
     [
       "sets one for a while and back whose join changes it",
       "joined to a sum",
