@@ -16,6 +16,24 @@ const errorOf = (exit: Exit.Exit<unknown, unknown> | null): Hedge.HedgeError => 
 const reports = (error: Hedge.HedgeError) =>
   error.attempts.map(({ index, status, elapsed }) => [index, status, Math.round(Duration.toMillis(elapsed))])
 
+describe("the message of a HedgeError says what took too long, and what each attempt was doing:", () => {
+  const attempts = [
+    { index: 0, status: "TimedOut", elapsed: Duration.millis(100) },
+    { index: 1, status: "Running", elapsed: Duration.seconds(2) }
+  ] as const
+
+  for (const [reason, what] of [
+    ["DeadlineExceeded", "The call's deadline passed"],
+    ["AttemptTimeout", "The attempt timed out"]
+  ] as const) {
+    it(reason, () => {
+      expect(new Hedge.HedgeError({ reason, attempts }).message).toBe(
+        `${what}: attempt 0 TimedOut after 100ms, attempt 1 Running after 2s`
+      )
+    })
+  }
+})
+
 describe("an attempt that takes too long", () => {
   it.effect("counts against the throttle as one that is NonFatal, and no more", () =>
     Effect.gen(function* () {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Layer } from "effect"
+import { Cause, Duration, Effect, Exit, Layer } from "effect"
 import {
   Hedge,
   HedgeConfig,
@@ -317,6 +317,79 @@ describe("a refusal names the field:", () => {
     expect(refusalOf(make)).toMatchObject({ _tag: "HedgePolicyError", field, value })
   })
 })
+
+const circular: { self?: unknown } = {}
+circular.self = circular
+
+describe("a refusal shows the value:", () => {
+  for (const [name, value, shown] of [
+    ["a text", 'say "x"', '"say \\"x\\""'],
+    ["a number", 1.5, "1.5"],
+    ["NaN", Number.NaN, "NaN"],
+    ["a bigint", 5n, "5"],
+    ["null", null, "null"],
+    ["a function", () => 1, "a function"],
+    ["a duration", Duration.seconds(90), "1m 30s"],
+    ["an object", { x: [1, "y"] }, '{"x":[1,"y"]}'],
+    ["an object that JSON leaves out", { toJSON: () => undefined }, "[object Object]"],
+    ["an object that JSON cannot write", circular, "[object Object]"]
+  ] as const) {
+    it(name, () => {
+      expect(refusalOf(() => HedgePolicy.make({ schedule, maxAttempts: value as never }))).toMatchObject({
+        message: `maxAttempts is ${shown}; allowed is a whole number, at least 2`
+      })
+    })
+  }
+})
+
+describe("a refusal says which options there are:", () => {
+  for (const [name, make, message] of [
+    [
+      "of what is no object",
+      () => HedgeThrottle.loadBudget(5 as never),
+      "options is 5; allowed is an object with the options extraLoad, burst"
+    ],
+    [
+      "of an option that does not exist",
+      () => HedgeThrottle.loadBudget({ extraLoad: 1, brust: 3 } as never),
+      "brust is 3; allowed is one of the options extraLoad, burst"
+    ]
+  ] as const) {
+    it(name, () => expect(refusalOf(make)).toMatchObject({ message }))
+  }
+})
+
+describe("a duration that is no number or text:", () => {
+  for (const [name, input, millis] of [
+    ["nanoseconds", 5_000_000n, 5],
+    ["no nanoseconds", 0n, 0],
+    ["fewer than none", -1n, undefined],
+    ["seconds and nanoseconds", [1, 5_000_000], 1005],
+    ["seconds alone", [2, 0], 2000],
+    ["nanoseconds alone", [0, 5_000_000], 5],
+    ["negative seconds", [-1, 0], undefined],
+    ["negative nanoseconds", [0, -1], undefined],
+    ["seconds that are no number", [Number.NaN, 0], undefined]
+  ] as const) {
+    it(`${name}: ${millis === undefined ? "refused" : `${millis} ms`}`, () => {
+      const make = () => HedgePolicy.make({ schedule, maxPushback: input })
+      if (millis === undefined) expect(refusalOf(make)).toMatchObject({ field: "maxPushback", value: input })
+      else expect(Duration.toMillis(make().maxPushback)).toBe(millis)
+    })
+  }
+})
+
+it.effect("what an option's getter throws is a defect, and no refusal", () =>
+  Effect.gen(function* () {
+    const error = new Error("unreadable")
+    const attempt = {
+      get succeed() {
+        throw error
+      }
+    }
+    expect(yield* Effect.exit(HedgeTest.script([attempt as never]))).toStrictEqual(Exit.die(error))
+  })
+)
 
 it.effect.each([null, false, "", 5])("a gate's answer that is no reason fails the call: %s", (answer) =>
   Effect.gen(function* () {

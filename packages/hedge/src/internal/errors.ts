@@ -7,9 +7,7 @@ const render = (value: unknown): string => {
   if (typeof value === "function") return "a function"
   if (Duration.isDuration(value)) return Duration.format(value)
   try {
-    return typeof value === "object" && value !== null
-      ? (JSON.stringify(value) ?? String(value))
-      : String(value)
+    return typeof value === "object" ? (JSON.stringify(value) ?? String(value)) : String(value)
   } catch {
     return Object.prototype.toString.call(value)
   }
