@@ -147,7 +147,7 @@ const fromOptions = (options: AnyOptions): EnginePolicy => {
   if (options.minTimeLeft !== undefined && deadline === undefined) {
     refuse("minTimeLeft", options.minTimeLeft, "no value, unless there is a deadline")
   }
-  if (toMillis(minTimeLeft) >= toMillis(deadline) && deadline !== undefined) {
+  if (toMillis(minTimeLeft) >= toMillis(deadline)) {
     refuse("minTimeLeft", options.minTimeLeft, "a duration shorter than the deadline")
   }
   return fromData({

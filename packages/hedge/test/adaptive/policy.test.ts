@@ -440,6 +440,47 @@ describe("keys", () => {
     })
   )
 
+  const withThrottles = policyOf(HedgePolicy.layerAdaptive({ extraLoad: 0.1 }))
+  const throttleAt = (policy: AnyPolicy, key: LatencyEstimator.Key) => HedgePolicy.keyed(policy, key).throttle
+
+  it.scoped("that are texts are upstreams as a whole, as is the first part of others", () =>
+    Effect.gen(function* () {
+      const policy = yield* withThrottles
+      expect(throttleAt(policy, "ab")).not.toBe(throttleAt(policy, "ac"))
+      expect(throttleAt(policy, "ab")).toBe(throttleAt(policy, ["ab", "route"]))
+      expect(throttleAt(policy, [])).toBe(policy.throttle)
+    })
+  )
+
+  it.scoped("have the upstream's throttle also in a modified policy, unless that changes", () =>
+    Effect.gen(function* () {
+      const policy = yield* withThrottles
+      const more = HedgePolicy.modify(policy, { maxAttempts: 3 })
+      expect(throttleAt(more, "a")).toBe(throttleAt(policy, "a"))
+      expect(throttleAt(more, "a")).not.toBe(throttleAt(more, "b"))
+      const other = HedgePolicy.modify(policy, { throttle: HedgeThrottle.unlimited })
+      expect(throttleAt(other, "a")).toBe(HedgeThrottle.unlimited)
+    })
+  )
+
+  it.scoped("give the same policy again, but with a new throttle if the upstream's was forgotten", () =>
+    Effect.gen(function* () {
+      const policy = yield* withThrottles
+      const first = HedgePolicy.keyed(policy, "first")
+      expect(HedgePolicy.keyed(policy, "first") === first).toBe(true)
+      const other = HedgePolicy.modify(policy, { maxAttempts: 3 })
+      // those that were used but once would go before it
+      for (let i = 0; i < 512; i++) HedgePolicy.keyed(other, `${i >> 1}`)
+      expect(throttleAt(policy, "first")).not.toBe(first.throttle)
+      expect(throttleAt(policy, "first")).toBe(throttleAt(other, "first"))
+    })
+  )
+
+  it("are nothing to a policy that does not learn", () => {
+    const policy = HedgePolicy.make({ schedule: HedgeSchedule.fixed(80) })
+    expect(HedgePolicy.keyed(policy, "a") === policy).toBe(true)
+  })
+
   it.scoped("share the throttle that a policy names", () =>
     Effect.gen(function* () {
       const throttle = HedgeThrottle.loadBudget({ extraLoad: 0.1 })
@@ -578,6 +619,29 @@ describe("an inspection", () => {
       expect((yield* inspected).achievedExtraLoad).toBe(1)
     })
   )
+})
+
+describe("a modified policy", () => {
+  it.scoped("that learns plans as many hedges as it may send", () =>
+    Effect.gen(function* () {
+      const estimator = LatencyEstimator.unsafeMake()
+      for (const elapsed of draws(w1, 4000, 40)) LatencyEstimator.unsafeRecord(estimator, 0, { elapsed })
+      const policy = yield* policyOf(
+        HedgePolicy.layerAdaptive({ ...options, objective: 0.999, maxAttempts: 3, estimator })
+      )
+      const hedgesOf = (policy: AnyPolicy) =>
+        Effect.map(HedgePolicy.inspect(policy), (inspection) => Option.getOrThrow(inspection).delays.length)
+      expect(yield* hedgesOf(policy)).toBe(2)
+      expect(yield* hedgesOf(HedgePolicy.modify(policy, { name: "renamed" }))).toBe(2)
+      expect(yield* hedgesOf(HedgePolicy.modify(policy, { maxAttempts: 2 }))).toBe(1)
+    })
+  )
+
+  it("keeps the least time that must be left", () => {
+    const policy = HedgePolicy.make({ schedule: HedgeSchedule.fixed(80), deadline: 200, minTimeLeft: 50 })
+    const { minTimeLeft } = HedgePolicy.modify(policy, { maxAttempts: 3 })
+    expect(Duration.toMillis(minTimeLeft)).toBe(50)
+  })
 })
 
 describe("on a busy event loop", () => {
