@@ -119,37 +119,57 @@ describe("a script", () => {
       const once = yield* HedgeTest.script([{ succeed: 1 }])
       yield* once.effect
       const exit = yield* Effect.exit(once.effect)
-      expect(Exit.isFailure(exit) && Cause.squash(exit.cause)).toBeInstanceOf(HedgePolicy.HedgePolicyError)
+      const error = Exit.isFailure(exit) && Cause.squash(exit.cause)
+      expect(error).toBeInstanceOf(HedgePolicy.HedgePolicyError)
+      expect(error).toMatchObject({
+        message:
+          "attempts.length is 1; allowed is at least 2, or repeat: true: an execution found none left in the script"
+      })
       const repeated = yield* HedgeTest.script([{ succeed: 1 }, { succeed: 2 }], { repeat: true })
       expect(yield* Effect.replicateEffect(repeated.effect, 5)).toStrictEqual([1, 2, 1, 2, 1])
     })
   )
 
-  const wrong: ReadonlyArray<readonly [what: string, attempts: unknown, field: string]> = [
-    ["no attempts", [], "attempts"],
-    ["no array", "abc", "attempts"],
-    ["an attempt that is none", [{ succeed: 1 }, null], "attempts[1]"],
-    ["no ending", [{ after: 1 }], "attempts[0]"],
-    ["two endings", [{ succeed: 1 }, { succeed: 1, fail: 2 }], "attempts[1]"],
-    ["a negative time", [{ after: -1, succeed: 1 }], "attempts[0].after"],
-    ["a time that cannot be read", [{ after: "soon", succeed: 1 }], "attempts[0].after"],
-    ["a negative unwinding", [{ unwind: "-2 seconds", succeed: 1 }], "attempts[0].unwind"],
+  const anArray = 'an array of at least one attempt, such as { after: "20 millis", succeed: 1 }'
+  const oneEnding = "an attempt with exactly one of succeed, fail, die, interrupt, never"
+  const fields = "the options after, unwind, uninterruptibleFrom, succeed, fail, die, interrupt, never"
+  const aDuration = 'a duration that is not negative, such as 80, "80 millis" or Duration.millis(80)'
+  const wrong: ReadonlyArray<readonly [what: string, attempts: unknown, field: string, allowed: string]> = [
+    ["no attempts", [], "attempts", anArray],
+    ["no array", "abc", "attempts", anArray],
+    ["an attempt that is none", [{ succeed: 1 }, null], "attempts[1]", `an object with ${fields}`],
+    ["no ending", [{ after: 1 }], "attempts[0]", oneEnding],
+    ["two endings", [{ succeed: 1 }, { succeed: 1, fail: 2 }], "attempts[1]", oneEnding],
+    ["a negative time", [{ after: -1, succeed: 1 }], "attempts[0].after", aDuration],
+    ["a time that cannot be read", [{ after: "soon", succeed: 1 }], "attempts[0].after", aDuration],
+    ["a negative unwinding", [{ unwind: "-2 seconds", succeed: 1 }], "attempts[0].unwind", aDuration],
     [
       "an uninterruptible part after the end",
       [{ after: 1, uninterruptibleFrom: 2, succeed: 1 }],
-      "attempts[0].uninterruptibleFrom"
+      "attempts[0].uninterruptibleFrom",
+      "no later than after"
     ],
-    ["a time for never", [{ after: 1, never: true }], "attempts[0].after"],
-    ["a flag that is not true", [{ interrupt: false }], "attempts[0].interrupt"],
-    ["an unknown field", [{ afetr: 1, succeed: 1 }], "attempts[0].afetr"]
+    [
+      "a time for never",
+      [{ after: 1, never: true }],
+      "attempts[0].after",
+      "nothing, for an attempt that never answers"
+    ],
+    [
+      "an interruption that is not true",
+      [{ interrupt: false }],
+      "attempts[0].interrupt",
+      "true, or to be left out"
+    ],
+    ["a never that is not true", [{ never: false }], "attempts[0].never", "true, or to be left out"],
+    ["an unknown field", [{ afetr: 1, succeed: 1 }], "attempts[0].afetr", `one of ${fields}`]
   ]
-  for (const [what, attempts, field] of wrong) {
+  for (const [what, attempts, field, allowed] of wrong) {
     it.effect(`with ${what} is refused, and the error names ${field}`, () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(HedgeTest.script(attempts as never))
         expect(error).toBeInstanceOf(HedgePolicy.HedgePolicyError)
-        expect(error.field).toBe(field)
-        expect(error.message).toContain("allowed is")
+        expect(error).toMatchObject({ field, allowed })
       })
     )
   }

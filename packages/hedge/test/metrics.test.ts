@@ -188,6 +188,30 @@ describe("HedgeMetrics", () => {
     })
   )
 
+  it.effect(
+    "counts each throttle's refusals in one series, and those of gates in one without a throttle",
+    () =>
+      Effect.gen(function* () {
+        const policy = "throttles apart"
+        const refusing = (name: string) => HedgeThrottle.make({ name, refusedBy: () => name, take: () => {} })
+        const failing = (options: Partial<HedgePolicy.Options<never, string>>) =>
+          Effect.ignore(Hedge.hedge(Effect.fail("down"), { ...named(policy), ...options }))
+        for (const name of ["one", "other", "one"]) yield* metered(failing({ throttle: refusing(name) }))
+        for (const _ of [1, 2]) yield* metered(failing({ gates: [() => "Throttled"] }))
+        const seen = (yield* pairs("hedge.suppressed", { policy, reason: "Throttled" })).map(
+          ({ metricKey, metricState }) => [
+            metricKey.tags.find(({ key }) => key === "throttle")?.value,
+            (metricState as MetricState.MetricState.Counter<number>).count
+          ]
+        )
+        assert.sameDeepMembers(seen, [
+          ["one", 2],
+          ["other", 1],
+          [undefined, 2]
+        ])
+      })
+  )
+
   it.effect("counts the reasons of a gate that makes them up as Other from the 51st on", () =>
     Effect.gen(function* () {
       const policy = "many reasons"
@@ -232,6 +256,9 @@ describe("HedgeMetrics", () => {
       assert.deepStrictEqual(yield* gauged("hedge.throttle.tokens", { policy }), [5])
       yield* metered(call(fast, named("no tokens")))
       assert.deepStrictEqual(yield* gauged("hedge.throttle.tokens", { policy: "no tokens" }), [])
+      const endless = { ...HedgeThrottle.unlimited, tokens: () => Infinity }
+      yield* metered(call(fast, { ...named("endless"), throttle: endless }))
+      assert.deepStrictEqual(yield* gauged("hedge.throttle.tokens", { policy: "endless" }), [])
     })
   )
 
