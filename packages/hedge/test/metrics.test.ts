@@ -200,14 +200,14 @@ describe("HedgeMetrics", () => {
         for (const _ of [1, 2]) yield* metered(failing({ gates: [() => "Throttled"] }))
         const seen = (yield* pairs("hedge.suppressed", { policy, reason: "Throttled" })).map(
           ({ metricKey, metricState }) => [
-            metricKey.tags.find(({ key }) => key === "throttle")?.value,
+            metricKey.tags.filter(({ key }) => key === "throttle").map(({ value }) => value),
             (metricState as MetricState.MetricState.Counter<number>).count
           ]
         )
         assert.sameDeepMembers(seen, [
-          ["one", 2],
-          ["other", 1],
-          [undefined, 2]
+          [["one"], 2],
+          [["other"], 1],
+          [[], 2]
         ])
       })
   )
@@ -223,6 +223,23 @@ describe("HedgeMetrics", () => {
       assert.strictEqual(yield* counted("hedge.suppressed", { policy, reason: "Other" }), 150)
       const seen = (yield* states("hedge.suppressed", { policy })).filter(MetricState.isCounterState)
       assert.strictEqual(seen.filter((state) => Number(state.count) > 0).length, 51)
+    })
+  )
+
+  it.effect("counts known reasons, and the engine's, as such also when there are too many others", () =>
+    Effect.gen(function* () {
+      const policy = "known reasons"
+      const refused = (reason: string) =>
+        Effect.ignore(Hedge.hedge(Effect.fail("down"), { ...named(policy), gates: [() => reason] }))
+      yield* metered(
+        Effect.forEach(
+          Array.from({ length: 60 }, (_, i) => `request ${i}`),
+          refused
+        )
+      )
+      yield* metered(Effect.zip(refused("request 3"), refused("Disabled")))
+      const of = (reason: string) => counted("hedge.suppressed", { policy, reason })
+      assert.deepStrictEqual(yield* Effect.all([of("request 3"), of("Disabled"), of("Other")]), [2, 1, 10])
     })
   )
 

@@ -37,6 +37,29 @@ describe("tokens of several throttles", () => {
   })
 })
 
+describe("at a call's end the tokens", () => {
+  for (const [name, tokens, refusing, told] of [
+    ["of a throttle that would let a hedge through are told", 7, false, 7],
+    ["of one that refuses are none", 7, true, 0],
+    ["of one that refuses and counts none are unknown", undefined, true, undefined]
+  ] as const) {
+    it.effect(name, () =>
+      Effect.gen(function* () {
+        const recorder = yield* HedgeTest.recordEvents
+        const throttle = HedgeThrottle.make({
+          name: "mine",
+          refusedBy: () => (refusing ? "mine" : undefined),
+          take: () => {},
+          tokens: () => tokens
+        })
+        yield* outcomeOf(throttle, HedgeOutcome.win).pipe(Effect.provide(recorder.layer))
+        const [ended] = yield* recorder.tagged("CallEnded")
+        expect(ended!.tokens).toBe(told)
+      })
+    )
+  }
+})
+
 describe("pace", () => {
   it("lets forty hedges ahead, and then half as many more as the extra load says", () => {
     const throttle = pace(0.1)

@@ -1,5 +1,5 @@
 import { assert, beforeEach, describe, it } from "@effect/vitest"
-import { Cause, Context, Effect, Exit, Fiber, FiberRef, Option, TestClock, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, FiberRef, Logger, Option, TestClock, Tracer } from "effect"
 import { Hedge, HedgeEvent, HedgePolicy, HedgeSchedule, HedgeThrottle, HedgeTracing } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 import { tracedCalls } from "../src/internal/tracing.js"
@@ -58,6 +58,19 @@ const isEnded = (span: Tracer.Span): boolean => span.status._tag === "Ended"
 
 const attributesOf = (span: Tracer.Span | undefined) => Object.fromEntries(span?.attributes ?? [])
 
+/** How often something was logged, such as the failure of a listener. */
+const logsOf = <A, E, R>(effect: Effect.Effect<A, E, R>) => {
+  let count = 0
+  const logger = Logger.make(() => {
+    count += 1
+  })
+  return effect.pipe(
+    Effect.exit,
+    Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
+    Effect.map(() => count)
+  )
+}
+
 describe("HedgeTracing", () => {
   beforeEach(() => tracedCalls.clear())
 
@@ -86,6 +99,27 @@ describe("HedgeTracing", () => {
           "request > hedge.call > hedge.attempt 1 > query of attempt 1"
         ])
       })
+  )
+
+  it.effect("makes internal spans, and gives the tracer their attributes when they start", () =>
+    Effect.gen(function* () {
+      const native = yield* Effect.tracer
+      const made: Array<ReadonlyArray<unknown>> = []
+      const tracer = Tracer.make({
+        span: (...args) => {
+          const [name, , , , , kind, options] = args
+          made.push([name, kind, options?.attributes?.["hedge.policy"]])
+          return native.span(...args)
+        },
+        context: native.context
+      })
+      const call = Hedge.hedge(Effect.void, { ...options, name: "quotes" })
+      yield* call.pipe(Effect.provide(HedgeTracing.layer), Effect.withTracer(tracer))
+      assert.deepStrictEqual(made, [
+        ["hedge.call", "internal", "quotes"],
+        ["hedge.attempt", "internal", "quotes"]
+      ])
+    })
   )
 
   it.effect("makes a root span of the call when the caller has none", () =>
@@ -247,7 +281,10 @@ describe("HedgeTracing", () => {
       const failure = Exit.isFailure(exit)
         ? Option.getOrUndefined(Cause.failureOption(exit.cause))
         : undefined
-      assert.strictEqual(failure instanceof Hedge.HedgeError && failure.reason, "AttemptTimeout")
+      assert.strictEqual(
+        failure instanceof Hedge.HedgeError && failure.message,
+        "The attempt timed out: attempt 0 TimedOut after 50ms"
+      )
       assert.strictEqual(attributesOf(spans[1])["hedge.interrupted"], "AttemptTimeout")
     })
   )
@@ -313,7 +350,7 @@ describe("HedgeTracing", () => {
     Effect.gen(function* () {
       const { spans, traced } = yield* recording
       const call = Hedge.hedge(Effect.withSpan(Effect.void, "query"), options)
-      yield* traced(Effect.withTracerEnabled(call, false))
+      assert.strictEqual(yield* logsOf(traced(Effect.withTracerEnabled(call, false))), 0)
       assert.deepStrictEqual(spans, [])
       assert.strictEqual(tracedCalls.size, 0)
     })
@@ -334,6 +371,16 @@ describe("HedgeTracing", () => {
         "request > hedge.call",
         "request > hedge.call > hedge.attempt 0"
       ])
+    })
+  )
+
+  it.effect("makes a root span under one from outside that may have no children", () =>
+    Effect.gen(function* () {
+      const { spans, traced } = yield* recording
+      const context = Context.make(Tracer.DisablePropagation, true)
+      const outside = Tracer.externalSpan({ traceId: "trace", spanId: "span", context })
+      yield* traced(Effect.withParentSpan(Hedge.hedge(Effect.void, options), outside))
+      assert.deepStrictEqual(spans.map(path), ["hedge.call", "hedge.call > hedge.attempt 0"])
     })
   )
 
@@ -379,6 +426,34 @@ describe("HedgeTracing", () => {
       const { spans, traced } = yield* recording
       yield* Hedge.hedge(Effect.void, options).pipe(traced, traced)
       assert.strictEqual(spans.length, 2)
+    })
+  )
+
+  it.effect("has attempts run in its spans also beside a listener that has none", () =>
+    Effect.gen(function* () {
+      const { spans, traced } = yield* recording
+      const recorder = yield* HedgeTest.recordEvents
+      const inner = yield* traced(Hedge.hedge(Effect.currentParentSpan, options)).pipe(
+        Effect.provide(recorder.layer)
+      )
+      assert.strictEqual(inner.spanId, spans[1]?.spanId)
+      const logs = logsOf(Effect.provide(Hedge.hedge(Effect.void, options), recorder.layer))
+      assert.strictEqual(yield* logs, 0)
+    })
+  )
+
+  it.effect("fails once, not again at its end, for an attempt whose span cannot be made", () =>
+    Effect.gen(function* () {
+      const native = yield* Effect.tracer
+      const tracer = Tracer.make({
+        span: (...args) => {
+          if (args[0] === "hedge.attempt") throw new Error("no span")
+          return native.span(...args)
+        },
+        context: native.context
+      })
+      const call = Hedge.hedge(Effect.void, options).pipe(Effect.provide(HedgeTracing.layer))
+      assert.strictEqual(yield* logsOf(Effect.withTracer(call, tracer)), 1)
     })
   )
 
