@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
+  Cause,
   Duration,
   Effect,
   Exit,
   Fiber,
   Layer,
+  Logger,
   Metric,
   type MetricPair,
   MetricState,
@@ -279,7 +281,7 @@ describe("HedgeMetrics", () => {
     })
   )
 
-  it.effect("a throttle whose tokens cannot be read harms no call", () =>
+  it.effect("a throttle whose tokens cannot be read harms no call, and is logged", () =>
     Effect.gen(function* () {
       const throttle = HedgeThrottle.make({
         name: "broken gauge",
@@ -289,8 +291,15 @@ describe("HedgeMetrics", () => {
           throw new Error("unreadable")
         }
       })
-      const exit = yield* metered(call(fast, { ...named("broken gauge"), throttle }))
+      const causes: Array<string> = []
+      const logger = Logger.make(({ cause }) => {
+        causes.push(String(Cause.squash(cause)))
+      })
+      const exit = yield* metered(call(fast, { ...named("broken gauge"), throttle })).pipe(
+        Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+      )
       assert.deepStrictEqual(exit, yield* Effect.exit(Effect.succeed("primary")))
+      assert.deepStrictEqual(causes, ["Error: unreadable"])
     })
   )
 
