@@ -280,6 +280,15 @@ describe("C24: a constructor refuses, and names the field:", () => {
   }
 })
 
+it("a token bucket may hold up to a thousand tokens", () => {
+  expect(HedgeThrottle.tokenBucket({ maxTokens: 1000, tokenRatio: 0.1 }).tokens?.(0)).toBe(1000)
+})
+
+it("throttles together have the names of all", () => {
+  const both = HedgeThrottle.all(HedgeThrottle.unlimited, HedgeThrottle.concurrency(1))
+  expect(both.name).toBe("unlimited+concurrency")
+})
+
 describe("C25: of Fatal outcomes", () => {
   it.effect("those without pushback leave the tokens alone, and so does a Fatal one with a delay", () =>
     Effect.gen(function* () {
