@@ -31,6 +31,19 @@ export interface Http2Settings extends PingSettings {
  */
 const streamsBeforeSettings = 10
 
+const nativeOf = (session: ClientHttp2Session): unknown => {
+  const key = Object.getOwnPropertySymbols(session).find(({ description }) => description === "kHandle")
+  return key === undefined ? undefined : Reflect.get(session, key)
+}
+
+/**
+ * Node ends the process (`current_nghttp2_memory_ == 0`) if a session is collected before a stream of it that holds headers which were never told: too many of
+ * them, or the first of a section that was cut off. Both become garbage in the moment in which the session ends, and Node lets go of the stream a little later.
+ */
+const keepForAWhile = (native: unknown): void => {
+  setTimeout(() => native, 1000).unref()
+}
+
 /** Of an answer's header section, and of a request's before the server has said anything. Node ends the connection over a larger request. */
 const mostHeaderBytes = 60_000
 const mostHeaderFields = 2000
@@ -59,6 +72,8 @@ class Http2Lane implements Lane, StreamHost, PingHost {
   /** The last stream that the server has worked on or will. */
   private lastStream = Infinity
   private endedBy: Error | undefined = undefined
+  /** Node's side of the session. */
+  private readonly native: unknown
   private readonly pings: Pings
   private readonly ration: Ration
 
@@ -87,6 +102,7 @@ class Http2Lane implements Lane, StreamHost, PingHost {
       )
     })
     this.session = session
+    this.native = nativeOf(session)
     // Node would call it at a GOAWAY, and answer no more PINGs while the last requests run
     session.close = () => {}
     session.setLocalWindowSize(settings.connectionWindowSize)
@@ -230,6 +246,7 @@ class Http2Lane implements Lane, StreamHost, PingHost {
 
   private onClose(): void {
     this.pings.stop()
+    keepForAWhile(this.native)
     this.owner.onClosed(this, this.endedBy)
   }
 
