@@ -170,51 +170,28 @@ describe("C51: on a simulated event loop", () => {
     expect(launchedAt).toHaveLength(1)
   })
 
-  it("an attempt that is sent after 50 ms is hedged 80 ms later", async () => {
-    loop = new FakeLoop()
-    const startedAt = loop.now
-    const launchedAt: Array<number> = []
-    const attempts: Array<HedgeAttempt.HedgeAttempt> = []
-    const attempt = (attempt: HedgeAttempt.HedgeAttempt) =>
-      Effect.suspend(() => {
-        launchedAt.push(loop!.now - startedAt)
-        attempts.push(attempt)
-        return Effect.never
-      })
-    const fiber = Effect.runFork(Hedge.hedgeWith(attempt, { schedule: HedgeSchedule.fixed(80), throttle }))
-    await loop.run(50)
-    attempts[0]!.sent()
-    await loop.run(200)
-    expect(launchedAt[1]).toBeGreaterThanOrEqual(129)
-    expect(launchedAt[1]).toBeLessThanOrEqual(132)
-    await end(fiber)
-  })
-
-  it("an attempt that is sent as its stagger has just ended is hedged another stagger later", async () => {
-    loop = new FakeLoop()
-    const startedAt = loop.now
-    const launchedAt: Array<number> = []
-    let first: HedgeAttempt.HedgeAttempt | undefined
-    const attempt = (attempt: HedgeAttempt.HedgeAttempt) =>
-      Effect.suspend(() => {
-        launchedAt.push(loop!.now - startedAt)
-        first ??= attempt
-        return Effect.never
-      })
-    const fiber = Effect.runFork(Hedge.hedgeWith(attempt, { schedule: HedgeSchedule.fixed(80), throttle }))
-    // input is read between the timer that ends the stagger and the launch of the hedge
-    loop.input(80, () => first!.sent())
-    await loop.run(300)
-    expect(launchedAt[1]).toBeGreaterThanOrEqual(159)
-    expect(launchedAt[1]).toBeLessThanOrEqual(162)
-    await end(fiber)
-  })
-
-  for (const [name, queuedAt] of [
-    ["at once", 0],
-    ["as its stagger has just ended", 80]
+  // input is read between the timer that ends a stagger, at 80 ms, and the launch of the hedge
+  for (const [name, told, expected] of [
+    ["sent after 50 ms", [[50, "sent"]], 130],
+    ["sent as its stagger has just ended", [[80, "sent"]], 160],
+    [
+      "queued at once and sent after 300 ms",
+      [
+        [0, "queued"],
+        [300, "sent"]
+      ],
+      380
+    ],
+    [
+      "queued as its stagger has just ended and sent after 300 ms",
+      [
+        [80, "queued"],
+        [300, "sent"]
+      ],
+      380
+    ]
   ] as const) {
-    it(`an attempt that is queued ${name}, and sent at 300 ms, is hedged 80 ms later`, async () => {
+    it(`an attempt that is ${name} is hedged 80 ms later`, async () => {
       loop = new FakeLoop()
       const startedAt = loop.now
       const launchedAt: Array<number> = []
@@ -223,15 +200,13 @@ describe("C51: on a simulated event loop", () => {
         Effect.suspend(() => {
           launchedAt.push(loop!.now - startedAt)
           first ??= attempt
-          if (queuedAt === 0) first.queued()
           return Effect.never
         })
       const fiber = Effect.runFork(Hedge.hedgeWith(attempt, { schedule: HedgeSchedule.fixed(80), throttle }))
-      if (queuedAt > 0) loop.input(queuedAt, () => first!.queued())
-      loop.input(300, () => first!.sent())
+      for (const [after, tell] of told) loop.input(after, () => first![tell]())
       await loop.run(500)
-      expect(launchedAt[1]).toBeGreaterThanOrEqual(379)
-      expect(launchedAt[1]).toBeLessThanOrEqual(382)
+      expect(launchedAt[1]).toBeGreaterThanOrEqual(expected - 1)
+      expect(launchedAt[1]).toBeLessThanOrEqual(expected + 2)
       await end(fiber)
     })
   }
