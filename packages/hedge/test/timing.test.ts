@@ -56,22 +56,35 @@ describe("the stagger", () => {
     )
   }
 
+  /** A call whose attempts never answer, and when they have started. */
+  const recorded = (
+    run: (attempt: HedgeAttempt.HedgeAttempt) => Effect.Effect<void, string>,
+    gates: ReadonlyArray<(state: HedgeSchedule.HedgeState) => string | undefined> = []
+  ) => {
+    const starts: Array<number> = []
+    const call = Hedge.hedgeWith(
+      (attempt) =>
+        Effect.gen(function* () {
+          starts.push(yield* Clock.currentTimeMillis)
+          yield* run(attempt)
+          yield* Effect.never
+        }),
+      { schedule: HedgeSchedule.fixed(80), throttle: HedgeThrottle.unlimited, maxAttempts: 3, gates }
+    )
+    return { starts, call }
+  }
+
   it.effect(
     "R11: begins anew when the attempt says that it is sent only now; the next begins with its launch",
     () =>
       Effect.gen(function* () {
-        const starts: Array<number> = []
-        const call = Hedge.hedgeWith(
-          (attempt) =>
-            Effect.gen(function* () {
-              starts.push(yield* Clock.currentTimeMillis)
-              if (attempt.index === 0) {
-                yield* Effect.sleep(30)
-                attempt.sent()
-              }
-              yield* Effect.never
-            }),
-          { schedule: HedgeSchedule.fixed(80), throttle: HedgeThrottle.unlimited, maxAttempts: 3 }
+        const { starts, call } = recorded((attempt) =>
+          attempt.index === 0
+            ? Effect.delay(
+                Effect.sync(() => attempt.sent()),
+                30
+              )
+            : Effect.void
         )
         yield* Effect.fork(call)
         yield* TestClock.adjust(109)
@@ -82,21 +95,9 @@ describe("the stagger", () => {
   )
 
   describe("does not run while the attempt before is queued", () => {
-    const startsWhen = (
-      run: (attempt: HedgeAttempt.HedgeAttempt) => Effect.Effect<void, string>,
-      gates: ReadonlyArray<(state: HedgeSchedule.HedgeState) => string | undefined> = []
-    ) =>
+    const startsWhen = (...args: Parameters<typeof recorded>) =>
       Effect.gen(function* () {
-        const starts: Array<number> = []
-        const call = Hedge.hedgeWith(
-          (attempt) =>
-            Effect.gen(function* () {
-              starts.push(yield* Clock.currentTimeMillis)
-              yield* run(attempt)
-              yield* Effect.never
-            }),
-          { schedule: HedgeSchedule.fixed(80), throttle: HedgeThrottle.unlimited, maxAttempts: 3, gates }
-        )
+        const { starts, call } = recorded(...args)
         const fiber = yield* Effect.fork(call)
         yield* TestClock.adjust(day)
         yield* Fiber.interrupt(fiber)

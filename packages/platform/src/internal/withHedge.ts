@@ -61,9 +61,8 @@ export const callsOf = (
   const policyOf = policiesOf((policy) => forResponses(policy, options), keysOf(options))
   const targets = targetsOf(options)
 
-  const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> => {
-    return held(inScope(context) ? abortable(copy, postprocess) : postprocess(Effect.succeed(copy)))
-  }
+  const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> =>
+    held(inScope(context) ? abortable(copy, postprocess) : postprocess(Effect.succeed(copy)))
 
   return (request) =>
     Effect.withFiberRuntime((caller) => {
