@@ -18,6 +18,7 @@
 import type { Clock, Context, Duration, Effect, Option } from "effect"
 import type { HedgeTargets } from "./HedgePolicy.js"
 import * as internal from "./internal/attempt.js"
+import * as fiberless from "./internal/fiberless.js"
 
 /** One execution of a call. Index 0 is the primary; 1, 2, … are hedges. */
 export interface HedgeAttempt {
@@ -52,3 +53,25 @@ export const current: Effect.Effect<Option.Option<HedgeAttempt>> = internal.curr
 
 /** The attempt of {@link current}, for those who have read the context already; undefined outside of attempts. */
 export const fromContext: (context: Context.Context<never>) => HedgeAttempt | undefined = internal.fromContext
+
+/** What {@link Fiberless} has begun. */
+export interface Started {
+  /** Ends it. Unless it resumes meanwhile it counts as interrupted when this returns, so nothing may be left that still runs. A throw is its defect. */
+  readonly cancel: () => void
+}
+
+/**
+ * An effect that can also run without a fiber: it is begun by a call, says how it ended by a callback, and is ended early by a call. Hedged by itself
+ * (`Hedge.hedge`, `Hedge.hedgeWith`, `Hedge.withPolicy`) each attempt of it is launched so, which costs a third of what a fiber does; with anything
+ * around it, or unhedged, it runs as `commit` says. For clients whose answers come by callbacks anyway, as those of `NodeHedgeClient` do.
+ *
+ * `launch` is given the attempt, the fiber that waits for the call, whose FiberRefs and context are the attempt's, and whom to tell of the exit, which may
+ * happen at once. It answers undefined if it wants a fiber this time, and must then have begun nothing. What it throws is the attempt's defect.
+ *
+ * @example
+ * import { Effect, type Exit, Exit as E, type Fiber } from "effect"
+ * import { Hedge, HedgeAttempt, HedgeSchedule } from "effect-hedge"
+ *
+ */
+export const Fiberless = fiberless.Fiberless
+export type Fiberless<A, E = never> = fiberless.Fiberless<A, E>

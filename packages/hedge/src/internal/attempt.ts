@@ -1,4 +1,4 @@
-import type { Clock, Exit, Fiber } from "effect"
+import type { Clock, Fiber } from "effect"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,9 @@ import type { HedgeAttempt } from "../HedgeAttempt.js"
 import type { InterruptReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { HedgeTargets } from "../HedgePolicy.js"
-import { nowMillis } from "./runtime.js"
+import type { FiberlessRun } from "./fiberless.js"
+import { flatExit, type Host, nowMillis } from "./runtime.js"
+import type { AnyExit } from "./task.js"
 
 /** The attempt around an effect, found in its context. */
 export class EnclosingAttempt extends /*#__PURE__*/ Context.Reference<EnclosingAttempt>()(
@@ -62,11 +64,13 @@ export class CallIdentity {
  * give up the shape with the first time that is written, and mend every object that is in flight, which cost a burst of 1,000 cold calls 17 µs each.
  */
 export class Attempt implements HedgeAttempt {
-  fiber: Fiber.RuntimeFiber<Exit.Exit<unknown, unknown>> | undefined = undefined
+  /** One of these runs it. */
+  fiber: Fiber.RuntimeFiber<AnyExit> | undefined = undefined
+  run: FiberlessRun | undefined = undefined
   /** What its exit meant to the call; `undefined` while it is open. */
   outcome: HedgeOutcome["_tag"] | undefined = undefined
   /** The exit that was judged. It stands for the attempt even if the fiber ends otherwise, after a timeout. */
-  exit: Exit.Exit<unknown, unknown> | undefined = undefined
+  exit: AnyExit | undefined = undefined
   judgedAt = Number.NaN
   /** Whether the fiber has ended, and the call knows. */
   ended = false
@@ -83,6 +87,18 @@ export class Attempt implements HedgeAttempt {
     enclosing: Attempt | undefined
   ) {
     this.insideHedge = index > 0 || enclosing?.insideHedge === true
+  }
+
+  /** How its execution ended, if it did. */
+  poll(): AnyExit | undefined {
+    if (this.run !== undefined) return this.run.exit
+    const exit = this.fiber!.unsafePoll()
+    return exit === null ? undefined : flatExit(exit)
+  }
+
+  interruptAs(host: Host): void {
+    if (this.fiber !== undefined) host.interrupt(this.fiber)
+    else this.run?.interrupt()
   }
 
   get callId(): string {

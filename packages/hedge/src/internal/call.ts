@@ -9,6 +9,7 @@ import type { HedgeThrottle } from "../HedgeThrottle.js"
 import type { AdaptiveCall, Learning } from "./adaptive.js"
 import { Attempt, CallIdentity } from "./attempt.js"
 import { HedgeError } from "./errors.js"
+import { type AnyFiberless, Fiberless, FiberlessRun } from "./fiberless.js"
 import { refusalOf } from "./gates.js"
 import { Learners } from "./learners.js"
 import { afterPendingInput } from "./loop.js"
@@ -21,7 +22,7 @@ import type { Asker } from "./schedule.js"
 import { listOf } from "./shortcut.js"
 import { Stagger, type Step } from "./stagger.js"
 import { attemptContext, enclosingAttempt, listenersOf, restrictionOf, throttleOf } from "./surroundings.js"
-import { type AnyExit, disposalOf, type Task } from "./task.js"
+import { type AnyExit, asValue, disposalOf, type Task } from "./task.js"
 
 const interruptReasons: Record<CallOutcome, InterruptReason> = {
   Win: "Lost",
@@ -243,8 +244,8 @@ export class Call implements Asker {
   /** Before a timer is acted on, attempts that have ended are handled. */
   private poll(): void {
     for (const attempt of this.attempts) {
-      const exit = attempt.ended ? null : attempt.fiber!.unsafePoll()
-      if (exit !== null) this.onAttemptEnded(attempt, flatExit(exit))
+      const exit = attempt.ended ? undefined : attempt.poll()
+      if (exit !== undefined) this.onAttemptEnded(attempt, exit)
     }
   }
 
@@ -306,12 +307,24 @@ export class Call implements Asker {
     this.open += 1
     this.running += 1
     this.stagger.restart(false)
-    const surroundings = attemptContext(host.context, attempt, this.report?.attemptStarted(attempt, reason))
-    const context = task.context?.(attempt, surroundings) ?? surroundings
-    attempt.fiber = host.startAttempt(task.attempt(attempt), context, index)
+    const span = this.report?.attemptStarted(attempt, reason)
+    const work = task.attempt(attempt)
+    const isFiberless = work instanceof Fiberless
+    if (!isFiberless || task.context !== undefined || !this.runWithoutFiber(attempt, work)) {
+      const surroundings = attemptContext(host.context, attempt, span)
+      const context = task.context?.(attempt, surroundings) ?? surroundings
+      attempt.fiber = host.startAttempt(isFiberless ? asValue(work) : work, context, index)
+      attempt.fiber.addObserver((exit) => this.tell(new AttemptEnded(attempt, flatExit(exit))))
+    }
     // its own first steps may have ended the call
-    if (attempt.interrupted !== undefined) host.interrupt(attempt.fiber)
-    attempt.fiber.addObserver((exit) => this.tell(new AttemptEnded(attempt, flatExit(exit))))
+    if (attempt.interrupted !== undefined) attempt.interruptAs(host)
+  }
+
+  /** `false` if it wants a fiber. */
+  private runWithoutFiber(attempt: Attempt, work: AnyFiberless): boolean {
+    const onEnd = (exit: AnyExit) => this.tell(new AttemptEnded(attempt, exit))
+    attempt.run = FiberlessRun.launch(work, attempt, this.host, onEnd)
+    return attempt.run !== undefined
   }
 
   // --- outcomes ------------------------------------------------------------------------------------------------------
@@ -434,7 +447,7 @@ export class Call implements Asker {
     if (attempt.interrupted !== undefined) return
     attempt.interrupted = reason
     attempt.interruptedAt = now
-    if (attempt.fiber !== undefined) this.host.interrupt(attempt.fiber)
+    attempt.interruptAs(this.host)
   }
 
   /** The caller was interrupted before it took a result: everything ends, and what it would have taken is discarded. */

@@ -31,7 +31,8 @@ const inherit = (call: Call): Answer => {
 }
 
 const withRefs = ({ host, result, winner }: Call): Answer => {
-  const refs = winner?.ended === true ? host.writtenRefs(winner.fiber!) : undefined
+  const fiber = winner?.ended === true ? winner.fiber : undefined
+  const refs = fiber === undefined ? undefined : host.writtenRefs(fiber)
   return refs === undefined ? result! : Effect.zipRight(Effect.inheritFiberRefs(refs), result!)
 }
 

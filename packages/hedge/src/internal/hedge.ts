@@ -1,4 +1,3 @@
-import type { Cause } from "effect"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -6,12 +5,13 @@ import type { HedgeAttempt } from "../HedgeAttempt.js"
 import type { DefaultPolicy, Service } from "../HedgePolicy.js"
 import { Call } from "./call.js"
 import { aFunction, check, effect } from "./check.js"
+import { Fiberless } from "./fiberless.js"
 import { abandon, take } from "./handover.js"
 import { checkPolicy, defaultKey, type EnginePolicy, fromInput } from "./policy.js"
 import { guardedWait, Host } from "./runtime.js"
 import { type AnyStream, hedgedStream, isStream } from "./stream.js"
 import { Hedging } from "./surroundings.js"
-import { PlainTask, scopedTask, type Task } from "./task.js"
+import { asValue, PlainTask, scopedTask, type Task, type Work } from "./task.js"
 
 type AnyEffect = Effect.Effect<unknown, unknown, never>
 type Input = Parameters<typeof fromInput>[0]
@@ -30,25 +30,22 @@ const run = (policyOf: PolicyOf, task: Task): AnyEffect =>
     return guardedWait(wait, onSuccess, (cause) => abandon(call, cause))
   })
 
-/** Attempts end with their exit as a value: a failed one is no unhandled error of a fiber. */
 const attemptsOf =
   (f: (attempt: HedgeAttempt) => AnyEffect): Task["attempt"] =>
-  (attempt) =>
-    asValue(Effect.suspend(() => f(attempt)))
+  (attempt) => {
+    try {
+      return workOf(f(attempt))
+    } catch (defect) {
+      return Effect.succeed(Exit.die(defect))
+    }
+  }
 
 const same = (effect: AnyEffect): Task["attempt"] => {
-  const once = asValue(effect)
-  return () => once
+  const work = workOf(effect)
+  return () => work
 }
 
-/** What `Effect.exit` makes anew each time. */
-const exits = {
-  onSuccess: (value: unknown) => Effect.succeed(Exit.succeed(value)),
-  onFailure: (cause: Cause.Cause<unknown>) => Effect.succeed(Exit.failCause(cause))
-}
-
-const asValue: (effect: AnyEffect) => Effect.Effect<Exit.Exit<unknown, unknown>> =
-  /*#__PURE__*/ Effect.matchCauseEffect(exits)
+const workOf = (effect: AnyEffect): Work => (effect instanceof Fiberless ? effect : asValue(effect))
 
 const checkEffect = <A>(subject: A): A => check("effect", subject, effect)
 

@@ -1,15 +1,30 @@
+import type { Cause } from "effect"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { Attempt } from "./attempt.js"
+import type { AnyFiberless } from "./fiberless.js"
 import type { EnginePolicy } from "./policy.js"
 
 export type AnyExit = Exit.Exit<unknown, unknown>
 
+/** What `Effect.exit` makes anew each time. */
+const exits = {
+  onSuccess: (value: unknown) => Effect.succeed(Exit.succeed(value)),
+  onFailure: (cause: Cause.Cause<unknown>) => Effect.succeed(Exit.failCause(cause))
+}
+
+/** An attempt that ends with its exit as a value: a failed one is no unhandled error of a fiber. */
+export const asValue: (effect: Effect.Effect<unknown, unknown>) => Effect.Effect<AnyExit> =
+  /*#__PURE__*/ Effect.matchCauseEffect(exits)
+
+/** What an attempt runs. */
+export type Work = Effect.Effect<AnyExit> | AnyFiberless
+
 /** What a call runs: an effect per attempt, and who releases or adopts what its exit holds. */
 export interface Task {
-  readonly attempt: (attempt: Attempt) => Effect.Effect<AnyExit>
+  readonly attempt: (attempt: Attempt) => Work
   /** What the attempt finds in its context besides. */
   readonly context?: (attempt: Attempt, context: Context.Context<never>) => Context.Context<never>
   /** The attempt has ended, and its exit will not be the result. */

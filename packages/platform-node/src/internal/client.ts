@@ -4,7 +4,7 @@ import {
   type HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
-import { Cause, Context, Effect, type Fiber, FiberRef, RuntimeFlags } from "effect"
+import { Cause, Context, Effect, Exit, type Fiber, FiberRef, RuntimeFlags } from "effect"
 import { globalValue } from "effect/GlobalValue"
 import { HedgeAttempt } from "effect-hedge"
 import { type Encoded, encode, plainBody } from "./body.js"
@@ -51,25 +51,22 @@ const requestError = (request: Request, cause: Error, sent: boolean): HttpClient
 
 const withoutHost = ({ host: _, ...others }: Encoded["headers"]): Encoded["headers"] => others
 
-/** Sends a request and waits for the head of its answer. */
-const send = (
+/** A request that has not been sent. */
+const transferOf = (
   lanes: Lanes,
   request: Request,
   { origin, path }: Target,
   { body, headers }: Encoded,
-  scope: AbortSignal | undefined,
-  fiber: Caller,
-  flags: RuntimeFlags.RuntimeFlags
-): Answer => {
-  const context = fiber.currentContext
+  context: Context.Context<never>,
+  hedge: HedgeAttempt.HedgeAttempt | undefined,
+  onHead: () => void
+): Transfer => {
   const group = lanes.groupOf(
     origin,
     asksForStream(request) || context.unsafeMap.get(LongStreams.key) === true
   )
-  const hedge = HedgeAttempt.fromContext(context)
   const call = hedge === undefined ? undefined : CallLanes.of(hedge)
-  let onHead: () => void
-  const transfer = new Transfer(
+  return new Transfer(
     group,
     request.method,
     path,
@@ -80,19 +77,50 @@ const send = (
     call,
     group.reporter === undefined ? undefined : hedge?.callId,
     hedge,
+    onHead
+  )
+}
+
+const start = (transfer: Transfer): void => {
+  transfer.call?.add(transfer)
+  transfer.group.start(transfer)
+}
+
+/** What a request has come to, whose answer has a head or will have none. */
+const answerOf = (request: Request, transfer: Transfer): Exit.Exit<LaneResponse, ClientError> =>
+  transfer.isAnswered
+    ? Exit.succeed(new LaneResponse(request, transfer))
+    : Exit.fail(requestError(request, transfer.failure!, transfer.isSent))
+
+/** Sends a request and waits for the head of its answer. */
+const send = (
+  lanes: Lanes,
+  request: Request,
+  target: Target,
+  encoded: Encoded,
+  scope: AbortSignal | undefined,
+  fiber: Caller,
+  flags: RuntimeFlags.RuntimeFlags
+): Answer => {
+  const context = fiber.currentContext
+  let onHead: () => void
+  const transfer = transferOf(
+    lanes,
+    request,
+    target,
+    encoded,
+    context,
+    HedgeAttempt.fromContext(context),
     () => onHead()
   )
   const head = Effect.async<void>((resume) => {
     onHead = () => resume(Effect.void)
-    call?.add(transfer)
-    group.start(transfer)
+    start(transfer)
     scope?.addEventListener("abort", () => transfer.cancel(scopeClosed), { once: true })
   })
   const onSuccess = (): Answer => {
-    const { failure } = transfer
-    if (!transfer.isAnswered) return Effect.fail(requestError(request, failure!, transfer.isSent))
-    if (willUnwind(fiber, flags)) transfer.cancel(interrupted)
-    return Effect.succeed(new LaneResponse(request, transfer))
+    if (transfer.isAnswered && willUnwind(fiber, flags)) transfer.cancel(interrupted)
+    return answerOf(request, transfer)
   }
   return guarded(head, flags, onSuccess, (cause) => {
     transfer.cancel(interrupted)
@@ -110,6 +138,13 @@ const scopeOf = (request: Request): AbortSignal | undefined => {
   return signal?.aborted === true ? undefined : signal
 }
 
+const invalidUrl = (request: Request, cause: Error) =>
+  new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause })
+
+const isTraced = (request: Request, fiber: Fiber.RuntimeFiber<unknown, unknown>): boolean =>
+  fiber.getFiberRef(FiberRef.currentTracerEnabled) &&
+  !fiber.getFiberRef(HttpClient.currentTracerDisabledWhen)(request)
+
 const execute = (
   lanes: Lanes,
   request: Request,
@@ -117,9 +152,7 @@ const execute = (
   flags: RuntimeFlags.RuntimeFlags
 ): Effect.Effect<Response, ClientError> => {
   const target = targetOf(request)
-  if (target instanceof Error) {
-    return Effect.fail(new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause: target }))
-  }
+  if (target instanceof Error) return Effect.fail(invalidUrl(request, target))
   const scope = scopeOf(request)
   const sendOnce = (request: Request): Answer => {
     const plain = plainBody(request.body)
@@ -129,19 +162,68 @@ const execute = (
         )
       : send(lanes, request, target, { body: plain.body, headers: request.headers }, scope, fiber, flags)
   }
-  const isTraced =
-    fiber.getFiberRef(FiberRef.currentTracerEnabled) &&
-    !fiber.getFiberRef(HttpClient.currentTracerDisabledWhen)(request)
-  return isTraced ? traced(request, target, fiber, sendOnce) : sendOnce(request)
+  return isTraced(request, fiber) ? traced(request, target, fiber, sendOnce) : sendOnce(request)
+}
+
+const resolved = Promise.resolve()
+
+/** The sending of a request. */
+class Sending extends HedgeAttempt.Fiberless<Response, ClientError> {
+  constructor(
+    private readonly lanes: Lanes,
+    private readonly request: Request
+  ) {
+    super()
+  }
+
+  override commit(): Effect.Effect<Response, ClientError> {
+    return Effect.withFiberRuntime((fiber: Caller, { runtimeFlags }) =>
+      execute(this.lanes, this.request, fiber, runtimeFlags)
+    )
+  }
+
+  override launch(
+    attempt: HedgeAttempt.HedgeAttempt,
+    caller: Fiber.RuntimeFiber<unknown, unknown>,
+    resume: (exit: Exit.Exit<Response, ClientError>) => void
+  ): HedgeAttempt.Started | undefined {
+    const { lanes, request } = this
+    const target = targetOf(request)
+    const plain = plainBody(request.body)
+    if (target instanceof Error || plain === undefined) return undefined
+    if (scopeOf(request) !== undefined || isTraced(request, caller)) return undefined
+    const tell = () => resume(answerOf(request, transfer))
+    const transfer = transferOf(
+      lanes,
+      request,
+      target,
+      { body: plain.body, headers: request.headers },
+      caller.currentContext,
+      attempt,
+      // what has come with the head is read first
+      () => void resolved.then(tell)
+    )
+    start(transfer)
+    return new Launched(transfer)
+  }
+}
+
+class Launched implements HedgeAttempt.Started {
+  constructor(private readonly transfer: Transfer) {}
+
+  cancel(): void {
+    this.transfer.cancel(interrupted)
+  }
 }
 
 /** The client of some lanes. */
-export const make = (lanes: Lanes): HttpClient.HttpClient =>
-  HttpClient.makeWith<never, never, ClientError, never>(
-    Effect.flatMap((request) =>
-      Effect.withFiberRuntime<Response, ClientError>((fiber, { runtimeFlags }) =>
-        execute(lanes, request, fiber, runtimeFlags)
-      )
-    ),
+export const make = (lanes: Lanes): HttpClient.HttpClient => {
+  const sending = (request: Request) => new Sending(lanes, request)
+  return HttpClient.makeWith<never, never, ClientError, never>(
+    (request) =>
+      Exit.isExit(request) && request._tag === "Success"
+        ? sending(request.value as Request)
+        : Effect.flatMap(request, sending),
     Effect.succeed
   )
+}

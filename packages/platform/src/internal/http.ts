@@ -11,7 +11,7 @@ import {
 } from "@effect/platform"
 import { Cause, Effect, Exit, Option, Predicate } from "effect"
 import { globalValue } from "effect/GlobalValue"
-import { type HedgeAttempt, HedgeOutcome } from "effect-hedge"
+import { HedgeAttempt, HedgeOutcome } from "effect-hedge"
 import { memo } from "./memo.js"
 
 type Request = HttpClientRequest.HttpClientRequest
@@ -159,10 +159,17 @@ const heldFailure = (cause: Cause.Cause<unknown>): Effect.Effect<Held, unknown> 
     : Effect.failCause(cause)
 }
 
-/** Runs an attempt so that what it ends with can be judged and released. */
-export const held: <R>(
+const holding: <R>(
   attempt: Effect.Effect<Response, unknown, R>
 ) => Effect.Effect<Response | Held, unknown, R> = Effect.catchAllCause(heldFailure)
+
+/** Whether it is a transport's own, with nothing around it: its errors hold no response. */
+const isTransport = (attempt: Effect.Effect<Response, unknown, unknown>): boolean =>
+  attempt instanceof HedgeAttempt.Fiberless
+
+/** Runs an attempt so that what it ends with can be judged and released. */
+export const held = <R>(attempt: Effect.Effect<Response, unknown, R>): Effect.Effect<Response | Held, unknown, R> =>
+  isTransport(attempt) ? attempt : holding(attempt)
 
 /** What the caller gets: the response, or the failure that held one. */
 export const unheld = (result: Response | Held): Effect.Effect<Response, HttpClientError.ResponseError> =>
@@ -235,13 +242,19 @@ export const scopedController = (request: Request): AbortController | undefined 
 /** Another object: `HttpClient.withScope` knows requests by their identity. */
 export const copyOf = (request: Request): Request => HttpClientRequest.setUrl(request, request.url)
 
-/** An attempt through a client that may be scoped: interrupting it aborts its request, which the scope alone would do much later. */
-export const abortable = <E, R>(
-  request: Request,
-  postprocess: Stages<E, R>["postprocess"]
-): Effect.Effect<Response, E, R> => {
-  const copy = copyOf(request)
-  return Effect.onExit(postprocess(Effect.succeed(copy)), (exit) =>
+/**
+ * An attempt through a client that may be scoped, on a copy of the request: interrupting it aborts the copy, which the scope alone would do much later.
+ */
+export const sendInScope = <R>(
+  copy: Request,
+  postprocess: Stages<unknown, R>["postprocess"]
+): Effect.Effect<Response | Held, unknown, R> => {
+  const sent = postprocess(Effect.succeed(copy))
+  return isTransport(sent) ? sent : held(abortable(copy, sent))
+}
+
+const abortable = <E, R>(copy: Request, sent: Effect.Effect<Response, E, R>): Effect.Effect<Response, E, R> =>
+  Effect.onExit(sent, (exit) =>
     Effect.sync(() => {
       const controller = scopedRequests.get(copy)
       if (controller === undefined) return
@@ -249,7 +262,6 @@ export const abortable = <E, R>(
       else controller.abort()
     })
   )
-}
 
 /** The response ends with the scope of `HttpClient.withScope` above the hedge, as it would without one. */
 export const releaseAtAbort =

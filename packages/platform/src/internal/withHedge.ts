@@ -3,12 +3,13 @@ import { Context, Effect, Scope } from "effect"
 import { Hedge, type HedgeAttempt, HedgePolicy } from "effect-hedge"
 import type { Options, OptionsWithPolicy } from "../HttpHedge.js"
 import {
-  abortable,
+  copyOf,
   type Held,
   held,
   releaseAtAbort,
   type Stages,
   scopedController,
+  sendInScope,
   stagesOf,
   unheld
 } from "./http.js"
@@ -62,7 +63,7 @@ export const callsOf = (
   const targets = targetsOf(options)
 
   const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> =>
-    held(inScope(context) ? abortable(copy, postprocess) : postprocess(Effect.succeed(copy)))
+    inScope(context) ? sendInScope(copyOf(copy), postprocess) : held(postprocess(Effect.succeed(copy)))
 
   return (request) =>
     Effect.withFiberRuntime((caller) => {
