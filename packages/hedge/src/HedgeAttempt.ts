@@ -15,7 +15,7 @@
  *
  * @module
  */
-import type { Clock, Context, Duration, Effect, Option } from "effect"
+import type { Clock, Context, Duration, Effect, Option, Tracer } from "effect"
 import type { HedgeTargets } from "./HedgePolicy.js"
 import * as internal from "./internal/attempt.js"
 import * as fiberless from "./internal/fiberless.js"
@@ -35,6 +35,8 @@ export interface HedgeAttempt {
    * connections, a load balancer. `HedgePolicy.Targets` in the caller's context goes before it. Default: undefined, anywhere.
    */
   targets: HedgeTargets | undefined
+  /** The span of the attempt, if a listener has opened one (`HedgeTracing`): the parent of what it does. */
+  readonly span: Tracer.AnySpan | undefined
   /**
    * Says that the attempt waits in a queue of this process, in which a hedge would only wait behind it: the stagger that follows its launch does not run
    * until it is `sent`. Does nothing if another attempt has been launched since, or the call has ended.

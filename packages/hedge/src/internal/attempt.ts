@@ -1,4 +1,4 @@
-import type { Clock, Fiber } from "effect"
+import type { Clock, Fiber, Tracer } from "effect"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -76,6 +76,8 @@ export class Attempt implements HedgeAttempt {
   ended = false
   interruptedAt = Number.NaN
   interrupted: InterruptReason | undefined = undefined
+
+  span: Tracer.AnySpan | undefined = undefined
 
   /** Whether it is a hedge, or runs somewhere inside one: calls inside it send one attempt (R15). */
   readonly insideHedge: boolean

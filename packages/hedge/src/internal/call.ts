@@ -307,11 +307,11 @@ export class Call implements Asker {
     this.open += 1
     this.running += 1
     this.stagger.restart(false)
-    const span = this.report?.attemptStarted(attempt, reason)
+    attempt.span = this.report?.attemptStarted(attempt, reason)
     const work = task.attempt(attempt)
     const isFiberless = work instanceof Fiberless
     if (!isFiberless || task.context !== undefined || !this.runWithoutFiber(attempt, work)) {
-      const surroundings = attemptContext(host.context, attempt, span)
+      const surroundings = attemptContext(host.context, attempt)
       const context = task.context?.(attempt, surroundings) ?? surroundings
       attempt.fiber = host.startAttempt(isFiberless ? asValue(work) : work, context, index)
       attempt.fiber.addObserver((exit) => this.tell(new AttemptEnded(attempt, flatExit(exit))))

@@ -43,13 +43,9 @@ export const enclosingAttempt = (context: Surroundings): Attempt | undefined =>
   provided<Attempt>(context, EnclosingAttempt)
 
 /** The caller's context and what the engine adds for an attempt; it ends with the attempt. */
-export const attemptContext = (
-  context: Surroundings,
-  attempt: Attempt,
-  span: Tracer.AnySpan | undefined
-): Surroundings => {
+export const attemptContext = (context: Surroundings, attempt: Attempt): Surroundings => {
   const services = copyOf<string, unknown>(context.unsafeMap)
   services.set(EnclosingAttempt.key, attempt)
-  if (span !== undefined) services.set(Tracer.ParentSpan.key, span)
+  if (attempt.span !== undefined) services.set(Tracer.ParentSpan.key, attempt.span)
   return Context.unsafeMake(services)
 }

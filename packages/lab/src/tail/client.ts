@@ -5,7 +5,8 @@ import { HttpClient, type HttpClientError, HttpClientRequest } from "@effect/pla
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
 import { type LaneEvent, NodeHedgeClient } from "@effect-hedge/platform-node"
-import { Cause, Effect, Layer, type Scope } from "effect"
+import { Cause, Effect, Exit, Layer, type Scope } from "effect"
+import { HedgeAttempt } from "effect-hedge"
 import { now } from "../clock.js"
 import * as Hedged from "./hedged.js"
 import * as Load from "./load.js"
@@ -130,25 +131,53 @@ class Copies {
     const send = (request: HttpClientRequest.HttpClientRequest) => {
       const copy = this.next++
       const startedAt = now()
-      return client
-        .execute(this.numbered ? HttpClientRequest.setHeader(request, copyHeader, String(copy)) : request)
-        .pipe(
-          Effect.onInterrupt(() =>
-            Effect.sync(() => {
-              const at = now()
-              this.cancelled.push([copy, at, at - startedAt])
-            })
-          )
-        )
+      const sent = client.execute(
+        this.numbered ? HttpClientRequest.setHeader(request, copyHeader, String(copy)) : request
+      )
+      return new Watched(sent, () => {
+        const at = now()
+        this.cancelled.push([copy, at, at - startedAt])
+      })
     }
     return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
-      Effect.flatMap(send),
+      (request) =>
+        Exit.isExit(request) && request._tag === "Success"
+          ? send(request.value as HttpClientRequest.HttpClientRequest)
+          : Effect.flatMap(request, send),
       Effect.succeed
     )
   }
 
   forget(): void {
     this.cancelled = []
+  }
+}
+
+/** What a client sends, watched for its interruption; without a fiber if it can do without. */
+class Watched<A, E> extends HedgeAttempt.Fiberless<A, E> {
+  constructor(
+    private readonly sent: Effect.Effect<A, E>,
+    private readonly onCancel: () => void
+  ) {
+    super()
+  }
+
+  override commit(): Effect.Effect<A, E> {
+    return Effect.onInterrupt(this.sent, () => Effect.sync(this.onCancel))
+  }
+
+  override launch(
+    ...[attempt, caller, resume]: Parameters<HedgeAttempt.Fiberless<A, E>["launch"]>
+  ): HedgeAttempt.Started | undefined {
+    if (!(this.sent instanceof HedgeAttempt.Fiberless)) return undefined
+    const started = this.sent.launch(attempt, caller, resume)
+    if (started === undefined) return undefined
+    return {
+      cancel: () => {
+        this.onCancel()
+        started.cancel()
+      }
+    }
   }
 }
 

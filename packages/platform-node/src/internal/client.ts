@@ -12,7 +12,7 @@ import { CallLanes } from "./callLanes.js"
 import { guarded } from "./interruption.js"
 import { asksForStream, type Lanes } from "./lanes.js"
 import { LaneResponse } from "./response.js"
-import { traced } from "./trace.js"
+import { isTraced, RequestSpan } from "./trace.js"
 import { Transfer } from "./transfer.js"
 import { type Target, targetOf } from "./url.js"
 
@@ -20,7 +20,8 @@ type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
 type ClientError = HttpClientError.HttpClientError
 type Answer = Effect.Effect<LaneResponse, ClientError>
-export type Caller = Fiber.RuntimeFiber<Response, ClientError>
+type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
+type Caller = Fiber.RuntimeFiber<Response, ClientError>
 
 const interrupted = new Error("the request was interrupted")
 const scopeClosed = new Error("the scope of the request was closed")
@@ -141,10 +142,6 @@ const scopeOf = (request: Request): AbortSignal | undefined => {
 const invalidUrl = (request: Request, cause: Error) =>
   new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause })
 
-const isTraced = (request: Request, fiber: Fiber.RuntimeFiber<unknown, unknown>): boolean =>
-  fiber.getFiberRef(FiberRef.currentTracerEnabled) &&
-  !fiber.getFiberRef(HttpClient.currentTracerDisabledWhen)(request)
-
 const execute = (
   lanes: Lanes,
   request: Request,
@@ -162,7 +159,10 @@ const execute = (
         )
       : send(lanes, request, target, { body: plain.body, headers: request.headers }, scope, fiber, flags)
   }
-  return isTraced(request, fiber) ? traced(request, target, fiber, sendOnce) : sendOnce(request)
+  if (!isTraced(request, fiber)) return sendOnce(request)
+  const span = new RequestSpan(request, target, fiber, fiber.currentSpan)
+  const answer = Effect.withParentSpan(sendOnce(span.propagatedBy(request)), span.span)
+  return Effect.onExit(answer, (exit) => Effect.sync(() => span.end(exit)))
 }
 
 const resolved = Promise.resolve()
@@ -184,35 +184,62 @@ class Sending extends HedgeAttempt.Fiberless<Response, ClientError> {
 
   override launch(
     attempt: HedgeAttempt.HedgeAttempt,
-    caller: Fiber.RuntimeFiber<unknown, unknown>,
-    resume: (exit: Exit.Exit<Response, ClientError>) => void
+    caller: AnyFiber,
+    resume: (exit: Exit.Exit<LaneResponse, ClientError>) => void
   ): HedgeAttempt.Started | undefined {
     const { lanes, request } = this
     const target = targetOf(request)
     const plain = plainBody(request.body)
-    if (target instanceof Error || plain === undefined) return undefined
-    if (scopeOf(request) !== undefined || isTraced(request, caller)) return undefined
-    const tell = () => resume(answerOf(request, transfer))
-    const transfer = transferOf(
-      lanes,
-      request,
-      target,
-      { body: plain.body, headers: request.headers },
-      caller.currentContext,
-      attempt,
-      // what has come with the head is read first
-      () => void resolved.then(tell)
-    )
-    start(transfer)
-    return new Launched(transfer)
+    if (target instanceof Error || plain === undefined || scopeOf(request) !== undefined) return undefined
+    const span = isTraced(request, caller)
+      ? new RequestSpan(request, target, caller, attempt.span ?? caller.currentSpan)
+      : undefined
+    const sent = span === undefined ? request : span.propagatedBy(request)
+    const encoded = { body: plain.body, headers: sent.headers }
+    const launched = new Launched(sent, span, caller, resume)
+    const onHead = () => launched.onHead()
+    launched.transfer = transferOf(lanes, sent, target, encoded, caller.currentContext, attempt, onHead)
+    start(launched.transfer)
+    return launched
   }
 }
 
+/** A request that is sent without a fiber. */
 class Launched implements HedgeAttempt.Started {
-  constructor(private readonly transfer: Transfer) {}
+  transfer!: Transfer
+  private isCancelled = false
+
+  constructor(
+    private readonly request: Request,
+    private readonly span: RequestSpan | undefined,
+    private readonly caller: AnyFiber,
+    private readonly resume: (exit: Exit.Exit<LaneResponse, ClientError>) => void
+  ) {}
+
+  /** What has come with the head is read first. */
+  onHead(): void {
+    if (!this.isCancelled) void resolved.then(() => this.tell())
+  }
+
+  private tell(): void {
+    if (!this.isCancelled) this.resume(this.spanned(answerOf(this.request, this.transfer)))
+  }
+
+  /** A tracer that throws is a defect of the attempt. */
+  private spanned(exit: Exit.Exit<LaneResponse, ClientError>): Exit.Exit<LaneResponse, ClientError> {
+    try {
+      this.span?.end(exit)
+      return exit
+    } catch (defect) {
+      this.transfer.cancel(interrupted)
+      return Exit.die(defect)
+    }
+  }
 
   cancel(): void {
+    this.isCancelled = true
     this.transfer.cancel(interrupted)
+    this.span?.end(Exit.interrupt(this.caller.id()))
   }
 }
 

@@ -1,43 +1,73 @@
-import {
-  Headers,
-  HttpClient,
-  type HttpClientError,
-  HttpClientRequest,
-  HttpTraceContext
-} from "@effect/platform"
-import { Context, Effect, type Tracer } from "effect"
-import type { Caller } from "./client.js"
+import { Headers, HttpClient, HttpClientRequest, HttpTraceContext } from "@effect/platform"
+import { Chunk, Clock, Context, type Exit, type Fiber, FiberRef, HashMap, Option, Tracer } from "effect"
 import { phasesOf } from "./reporter.js"
 import type { LaneResponse } from "./response.js"
 import type { Transfer } from "./transfer.js"
 import type { Target } from "./url.js"
 
 type Request = HttpClientRequest.HttpClientRequest
-type Answer = Effect.Effect<LaneResponse, HttpClientError.HttpClientError>
+type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 
-/** Sends a request inside a span as clients of `HttpClient.make` do (OpenTelemetry's names), which also says which lane it took and where its time went. */
-export const traced = (
-  request: Request,
-  target: Target,
-  fiber: Caller,
-  send: (request: Request) => Answer
-): Answer => {
-  const name = Context.get(fiber.currentContext, HttpClient.SpanNameGenerator)(request)
-  return Effect.useSpan(name, { kind: "client", captureStackTrace: false }, (span) => {
-    const redacted = fiber.getFiberRef(Headers.currentRedactedNames)
-    describeRequest(span, request, target)
-    describeHeaders(span, "request", Headers.redact(request.headers, redacted))
-    const sent = fiber.getFiberRef(HttpClient.currentTracerPropagation)
-      ? HttpClientRequest.setHeaders(request, HttpTraceContext.toHeaders(span))
-      : request
-    return Effect.tap(Effect.withParentSpan(send(sent), span), (response) =>
-      Effect.sync(() => {
-        span.attribute("http.response.status_code", response.status)
-        describeHeaders(span, "response", Headers.redact(response.headers, redacted))
-        describeLane(span, response.transfer)
-      })
+/** Whether a request is sent inside a span. */
+export const isTraced = (request: Request, fiber: AnyFiber): boolean =>
+  fiber.getFiberRef(FiberRef.currentTracerEnabled) &&
+  !fiber.getFiberRef(HttpClient.currentTracerDisabledWhen)(request)
+
+/** The nearest span that may have children: one made while tracing was off may not. */
+const visible = (span: Tracer.AnySpan | undefined): Option.Option<Tracer.AnySpan> => {
+  if (span === undefined) return Option.none()
+  if (!Context.get(span.context, Tracer.DisablePropagation)) return Option.some(span)
+  return span._tag === "Span" ? visible(Option.getOrUndefined(span.parent)) : Option.none()
+}
+
+/**
+ * The span of a request as clients of `HttpClient.make` have it (OpenTelemetry's names), which also says which lane it took and where its time went. It is made as
+ * `Effect.makeSpan` would, but needs no fiber of its own.
+ */
+export class RequestSpan {
+  readonly span: Tracer.Span
+  private readonly clock: Clock.Clock | undefined
+  private readonly redacted: ReadonlyArray<string | RegExp>
+
+  constructor(
+    request: Request,
+    target: Target,
+    private readonly fiber: AnyFiber,
+    parent: Tracer.AnySpan | undefined
+  ) {
+    const timed = fiber.getFiberRef(FiberRef.currentTracerTimingEnabled)
+    this.clock = timed ? Context.unsafeGet(fiber.currentDefaultServices, Clock.Clock) : undefined
+    this.redacted = fiber.getFiberRef(Headers.currentRedactedNames)
+    const name = Context.get(fiber.currentContext, HttpClient.SpanNameGenerator)(request)
+    const links = Chunk.toReadonlyArray(fiber.getFiberRef(FiberRef.currentTracerSpanLinks))
+    this.span = fiber.currentTracer.span(name, visible(parent), Context.empty(), links, this.now(), "client")
+    HashMap.forEach(fiber.getFiberRef(FiberRef.currentTracerSpanAnnotations), (value, key) =>
+      this.span.attribute(key, value)
     )
-  })
+    describeRequest(this.span, request, target)
+    describeHeaders(this.span, "request", Headers.redact(request.headers, this.redacted))
+  }
+
+  private now(): bigint {
+    return this.clock === undefined ? 0n : this.clock.unsafeCurrentTimeNanos()
+  }
+
+  /** The request, which tells its server of the span unless it is not to. */
+  propagatedBy(request: Request): Request {
+    return this.fiber.getFiberRef(HttpClient.currentTracerPropagation)
+      ? HttpClientRequest.setHeaders(request, HttpTraceContext.toHeaders(this.span))
+      : request
+  }
+
+  end(exit: Exit.Exit<LaneResponse, unknown>): void {
+    if (exit._tag === "Success") {
+      const { headers, status, transfer } = exit.value
+      this.span.attribute("http.response.status_code", status)
+      describeHeaders(this.span, "response", Headers.redact(headers, this.redacted))
+      describeLane(this.span, transfer)
+    }
+    this.span.end(this.now(), exit)
+  }
 }
 
 const describeRequest = (span: Tracer.Span, request: Request, { origin, path }: Target): void => {

@@ -168,8 +168,9 @@ const isTransport = (attempt: Effect.Effect<Response, unknown, unknown>): boolea
   attempt instanceof HedgeAttempt.Fiberless
 
 /** Runs an attempt so that what it ends with can be judged and released. */
-export const held = <R>(attempt: Effect.Effect<Response, unknown, R>): Effect.Effect<Response | Held, unknown, R> =>
-  isTransport(attempt) ? attempt : holding(attempt)
+export const held = <R>(
+  attempt: Effect.Effect<Response, unknown, R>
+): Effect.Effect<Response | Held, unknown, R> => (isTransport(attempt) ? attempt : holding(attempt))
 
 /** What the caller gets: the response, or the failure that held one. */
 export const unheld = (result: Response | Held): Effect.Effect<Response, HttpClientError.ResponseError> =>
