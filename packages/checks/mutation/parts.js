@@ -77,7 +77,7 @@ export const excludedFiles = [
   ...(withSlowTests ? [] : slowFiles)
 ]
 
-/** Tests of half a second and more, by a part of their names. */
+/** Tests of a fifth of a second and more, and most of those that compute the same of several distributions, by a part of their names. */
 const slowTests = [
   "the extra load stays within",
   "extra load within the budget, and every call ends",
@@ -96,7 +96,21 @@ const slowTests = [
   "and all attempts fail late",
   "send a hedge when both agree",
   "% of the oracle's P99 on",
-  "of pairs is within 0.5 %"
+  "of pairs is within 0.5 %",
+  "20,000 keys leave 256",
+  "20,000 keys that come once",
+  "leaves nothing in flight and teaches nothing",
+  "a clock that stands still stops nothing",
+  "for an objective of 0.999",
+  "keeps the delay of a quantile between its bounds",
+  "nobody knows the targets, none is idle",
+  "would be without hedging, within",
+  "of a distribution is its survival function",
+  "that are always slow together suspend hedging",
+  "one hedge on W1 with 8 % slow reaches",
+  "what delays of 80 and 160 ms do",
+  "0 calls: the delay has followed within 1.5 windows",
+  "used in a thousand calls shares nothing"
 ]
 
 export const excludedTests = [

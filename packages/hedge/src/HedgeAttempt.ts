@@ -15,10 +15,10 @@
  *
  * @module
  */
-import type { Clock, Context, Duration, Effect, Option, Tracer } from "effect"
+import type { Clock, Context, Duration, Effect, Exit, Fiber, Option, Tracer } from "effect"
+import * as Effectable from "effect/Effectable"
 import type { HedgeTargets } from "./HedgePolicy.js"
 import * as internal from "./internal/attempt.js"
-import * as fiberless from "./internal/fiberless.js"
 
 /** One execution of a call. Index 0 is the primary; 1, 2, … are hedges. */
 export interface HedgeAttempt {
@@ -56,24 +56,64 @@ export const current: Effect.Effect<Option.Option<HedgeAttempt>> = internal.curr
 /** The attempt of {@link current}, for those who have read the context already; undefined outside of attempts. */
 export const fromContext: (context: Context.Context<never>) => HedgeAttempt | undefined = internal.fromContext
 
-/** What {@link Fiberless} has begun. */
+/** What a {@link Fiberless} effect has begun. */
 export interface Started {
-  /** Ends it. Unless it resumes meanwhile it counts as interrupted when this returns, so nothing may be left that still runs. A throw is its defect. */
+  /**
+   * Ends it. When this returns it counts as interrupted, unless it has told its exit meanwhile: nothing of it may still run. What this throws is the
+   * attempt's defect.
+   */
   readonly cancel: () => void
 }
 
 /**
- * An effect that can also run without a fiber: it is begun by a call, says how it ended by a callback, and is ended early by a call. Hedged by itself
- * (`Hedge.hedge`, `Hedge.hedgeWith`, `Hedge.withPolicy`) each attempt of it is launched so, which costs a third of what a fiber does; with anything
- * around it, or unhedged, it runs as `commit` says. For clients whose answers come by callbacks anyway, as those of `NodeHedgeClient` do.
+ * An effect that an attempt can run without a fiber: it is begun by a call, tells its exit by a callback, and is ended by a call. For clients whose answers
+ * come by callbacks anyway; a request over the lanes of `NodeHedgeClient` is one. It saves what an attempt's fiber costs, a quarter of the CPU of
+ * such a request (`npm run bench`, rows of lanes).
  *
- * `launch` is given the attempt, the fiber that waits for the call, whose FiberRefs and context are the attempt's, and whom to tell of the exit, which may
- * happen at once. It answers undefined if it wants a fiber this time, and must then have begun nothing. What it throws is the attempt's defect.
+ * It counts only where nothing is around it: as the effect that is hedged (`Hedge.hedge`, `Hedge.withPolicy`), or as what the function of
+ * `Hedge.hedgeWith` answers. Otherwise, in `Hedge.hedgeScoped`, and outside of hedges, it is an effect like any other, which runs as `commit` says.
+ *
+ * `launch` begins it for an attempt. `caller` is the fiber that waits for the call, which may have to be asked for its context and FiberRefs: they are the
+ * attempt's, too, but for {@link current}, which is `attempt`. The exit is told once, at once or later; what is told after it, or after `cancel`, is ignored.
+ * If it wants a fiber this time it begins nothing and answers undefined. What it throws is the attempt's defect.
  *
  * @example
- * import { Effect, type Exit, Exit as E, type Fiber } from "effect"
- * import { Hedge, HedgeAttempt, HedgeSchedule } from "effect-hedge"
+ * import { Effect, Exit } from "effect"
+ * import { Hedge, HedgeAttempt, HedgePolicy, HedgeSchedule } from "effect-hedge"
  *
+ * interface Store {
+ *   readonly get: (key: string, onAnswer: (value: string) => void) => { readonly abort: () => void }
+ * }
+ *
+ * class Get extends HedgeAttempt.Fiberless<string> {
+ *   constructor(readonly store: Store, readonly key: string) {
+ *     super()
+ *   }
+ *
+ *   launch(...[, , resume]: HedgeAttempt.LaunchArguments<string>) {
+ *     const request = this.store.get(this.key, (value) => resume(Exit.succeed(value)))
+ *     return { cancel: () => request.abort() }
+ *   }
+ *
+ *   commit() {
+ *     return Effect.async<string>((resume) => {
+ *       const request = this.store.get(this.key, (value) => resume(Effect.succeed(value)))
+ *       return Effect.sync(() => request.abort())
+ *     })
+ *   }
+ * }
+ *
+ * const policy = HedgePolicy.make({ schedule: HedgeSchedule.fixed("20 millis") })
+ *
+ * export const get = (store: Store, key: string) => Hedge.hedge(new Get(store, key), policy)
  */
-export const Fiberless = fiberless.Fiberless
-export type Fiberless<A, E = never> = fiberless.Fiberless<A, E>
+export abstract class Fiberless<A, E = never> extends Effectable.Class<A, E> {
+  abstract launch(...args: LaunchArguments<A, E>): Started | undefined
+}
+
+/** What `launch` of a {@link Fiberless} effect is given. */
+export type LaunchArguments<A, E = never> = readonly [
+  attempt: HedgeAttempt,
+  caller: Fiber.RuntimeFiber<unknown, unknown>,
+  resume: (exit: Exit.Exit<A, E>) => void
+]

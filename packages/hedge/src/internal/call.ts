@@ -2,6 +2,7 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { Fiberless } from "../HedgeAttempt.js"
 import type { CallOutcome, DiscardReason, InterruptReason, LaunchReason } from "../HedgeEvent.js"
 import type { HedgeOutcome } from "../HedgeOutcome.js"
 import type { HedgeState } from "../HedgeSchedule.js"
@@ -9,7 +10,7 @@ import type { HedgeThrottle } from "../HedgeThrottle.js"
 import type { AdaptiveCall, Learning } from "./adaptive.js"
 import { Attempt, CallIdentity } from "./attempt.js"
 import { HedgeError } from "./errors.js"
-import { type AnyFiberless, Fiberless, FiberlessRun } from "./fiberless.js"
+import { FiberlessRun } from "./fiberless.js"
 import { refusalOf } from "./gates.js"
 import { Learners } from "./learners.js"
 import { afterPendingInput } from "./loop.js"
@@ -22,7 +23,7 @@ import type { Asker } from "./schedule.js"
 import { listOf } from "./shortcut.js"
 import { Stagger, type Step } from "./stagger.js"
 import { attemptContext, enclosingAttempt, listenersOf, restrictionOf, throttleOf } from "./surroundings.js"
-import { type AnyExit, asValue, disposalOf, type Task } from "./task.js"
+import { type AnyExit, asValue, disposalOf, type Task, type Work } from "./task.js"
 
 const interruptReasons: Record<CallOutcome, InterruptReason> = {
   Win: "Lost",
@@ -309,22 +310,26 @@ export class Call implements Asker {
     this.stagger.restart(false)
     attempt.span = this.report?.attemptStarted(attempt, reason)
     const work = task.attempt(attempt)
-    const isFiberless = work instanceof Fiberless
-    if (!isFiberless || task.context !== undefined || !this.runWithoutFiber(attempt, work)) {
-      const surroundings = attemptContext(host.context, attempt)
-      const context = task.context?.(attempt, surroundings) ?? surroundings
-      attempt.fiber = host.startAttempt(isFiberless ? asValue(work) : work, context, index)
-      attempt.fiber.addObserver((exit) => this.tell(new AttemptEnded(attempt, flatExit(exit))))
-    }
+    if (!this.runWithoutFiber(attempt, work)) this.runOnFiber(attempt, work)
     // its own first steps may have ended the call
     if (attempt.interrupted !== undefined) attempt.interruptAs(host)
   }
 
-  /** `false` if it wants a fiber. */
-  private runWithoutFiber(attempt: Attempt, work: AnyFiberless): boolean {
+  /** `false` if it needs a fiber, or wants one this time. */
+  private runWithoutFiber(attempt: Attempt, work: Work): boolean {
+    if (!(work instanceof Fiberless) || this.task.context !== undefined) return false
     const onEnd = (exit: AnyExit) => this.tell(new AttemptEnded(attempt, exit))
     attempt.run = FiberlessRun.launch(work, attempt, this.host, onEnd)
     return attempt.run !== undefined
+  }
+
+  private runOnFiber(attempt: Attempt, work: Work): void {
+    const { host, task } = this
+    const surroundings = attemptContext(host.context, attempt)
+    const context = task.context?.(attempt, surroundings) ?? surroundings
+    const effect = work instanceof Fiberless ? asValue(work) : work
+    attempt.fiber = host.startAttempt(effect, context, attempt.index)
+    attempt.fiber.addObserver((exit) => this.tell(new AttemptEnded(attempt, flatExit(exit))))
   }
 
   // --- outcomes ------------------------------------------------------------------------------------------------------

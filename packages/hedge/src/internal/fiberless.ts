@@ -1,17 +1,8 @@
-import type { Fiber } from "effect"
-import * as Effectable from "effect/Effectable"
 import * as Exit from "effect/Exit"
-import type { HedgeAttempt, Started } from "../HedgeAttempt.js"
+import type { Fiberless, Started } from "../HedgeAttempt.js"
+import type { Attempt } from "./attempt.js"
 import type { Host } from "./runtime.js"
 import type { AnyExit } from "./task.js"
-
-export abstract class Fiberless<A, E = never> extends Effectable.Class<A, E> {
-  abstract launch(
-    attempt: HedgeAttempt,
-    caller: Fiber.RuntimeFiber<unknown, unknown>,
-    resume: (exit: Exit.Exit<A, E>) => void
-  ): Started | undefined
-}
 
 export type AnyFiberless = Fiberless<unknown, unknown>
 
@@ -29,7 +20,7 @@ export class FiberlessRun {
   /** Undefined if the effect wants a fiber this time. `onEnd` is told once, also within the launch. */
   static launch(
     effect: AnyFiberless,
-    attempt: HedgeAttempt,
+    attempt: Attempt,
     host: Host,
     onEnd: (exit: AnyExit) => void
   ): FiberlessRun | undefined {

@@ -167,7 +167,7 @@ class Watched<A, E> extends HedgeAttempt.Fiberless<A, E> {
   }
 
   override launch(
-    ...[attempt, caller, resume]: Parameters<HedgeAttempt.Fiberless<A, E>["launch"]>
+    ...[attempt, caller, resume]: HedgeAttempt.LaunchArguments<A, E>
   ): HedgeAttempt.Started | undefined {
     if (!(this.sent instanceof HedgeAttempt.Fiberless)) return undefined
     const started = this.sent.launch(attempt, caller, resume)
