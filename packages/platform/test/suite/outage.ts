@@ -1,8 +1,8 @@
 import { HttpClient } from "@effect/platform"
 import { expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
-import { Effect } from "effect"
-import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Effect, Layer } from "effect"
+import { HedgeEvent, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { serve } from "../support/server.js"
 import type { Transport } from "./transport.js"
 
@@ -24,19 +24,20 @@ const run = (client: HttpClient.HttpClient.With<{ readonly reason: string }>, ur
 export const outage = ({ layer, name, protocol }: Transport): void =>
   it.scopedLive(
     `C50: a server that goes silent, goes down and comes back, over ${name}: extra load within the budget, and every call ends`,
-    () =>
-      Effect.gen(function* () {
-        let attempts = 0
+    () => {
+      let attempts = 0
+      const counter = HedgeEvent.layer({
+        only: ["AttemptStarted"],
+        onEvent: () => {
+          attempts++
+        }
+      })
+      return Effect.gen(function* () {
         let silent = false
         const server = yield* serve((_request, response) => {
           if (!silent) response.end("answer")
         }, protocol)
-        const counted = HttpClient.transformResponse(yield* HttpClient.HttpClient, (sent) =>
-          Effect.suspend(() => {
-            attempts++
-            return sent
-          })
-        )
+        const plain = yield* HttpClient.HttpClient
         const options = {
           schedule: HedgeSchedule.fixed(10),
           maxAttempts: 3,
@@ -45,8 +46,8 @@ export const outage = ({ layer, name, protocol }: Transport): void =>
             HedgeThrottle.tokenBucket({ maxTokens: 100, tokenRatio: 0.1 })
           )
         }
-        const client = counted.pipe(HttpHedge.withHedge({ policy: HedgePolicy.make(options) }))
-        const impatient = counted.pipe(
+        const client = plain.pipe(HttpHedge.withHedge({ policy: HedgePolicy.make(options) }))
+        const impatient = plain.pipe(
           HttpHedge.withHedge({ policy: HedgePolicy.make({ ...options, deadline: 500 }) })
         )
         const { port, url } = server
@@ -69,5 +70,6 @@ export const outage = ({ layer, name, protocol }: Transport): void =>
 
         expect(attempts).toBeGreaterThan(1000)
         expect(attempts).toBeLessThanOrEqual(1000 * (1 + extraLoad) + burst)
-      }).pipe(Effect.provide(layer))
+      }).pipe(Effect.provide(Layer.merge(layer, counter)))
+    }
   )
