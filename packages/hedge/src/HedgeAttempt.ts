@@ -28,6 +28,8 @@ export interface HedgeAttempt {
   readonly callId: string
   /** The time left until the call's deadline, by the `Clock`; none if the call has no deadline. Never negative. */
   readonly timeLeft: Effect.Effect<Option.Option<Duration.Duration>>
+  /** The same, read at once. */
+  unsafeTimeLeft(): Option.Option<Duration.Duration>
   /** The clock by which the call counts: for a `classify` that has to know the time, such as one that reads a date in an answer. */
   readonly clock: Clock.Clock
   /**

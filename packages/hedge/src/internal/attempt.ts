@@ -128,12 +128,14 @@ export class Attempt implements HedgeAttempt {
   }
 
   get timeLeft(): Effect.Effect<Option.Option<Duration.Duration>> {
-    return Effect.sync(() => {
-      const { clock, deadlineAt } = this.identity
-      return deadlineAt === Infinity
-        ? Option.none()
-        : Option.some(Duration.millis(Math.max(0, deadlineAt - nowMillis(clock))))
-    })
+    return Effect.sync(() => this.unsafeTimeLeft())
+  }
+
+  unsafeTimeLeft(): Option.Option<Duration.Duration> {
+    const { clock, deadlineAt } = this.identity
+    return deadlineAt === Infinity
+      ? Option.none()
+      : Option.some(Duration.millis(Math.max(0, deadlineAt - nowMillis(clock))))
   }
 
   report(now: number): AttemptReport {

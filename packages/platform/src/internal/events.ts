@@ -51,7 +51,7 @@ type AttemptStream = Stream.Stream<ServerSentEvent | Opening | Held, unknown>
 
 /** The hedged stream that a request becomes, whatever the client below does before it sends one being done. */
 const eventCallsOf = ({ postprocess }: Stages<unknown, never>, options: AnyEventsOptions) => {
-  const { eligible, copyFor, stamped } = copies(options)
+  const { eligible, copyFor } = copies(options)
   const { decisive, key = keyOfEvents } = options
   const policyOf = policiesOf((policy) => forEvents(policy, options), keysOf({ key }))
 
@@ -62,10 +62,7 @@ const eventCallsOf = ({ postprocess }: Stages<unknown, never>, options: AnyEvent
   return (request: Request) => {
     const attempt = (attempt: HedgeAttempt.HedgeAttempt): AttemptStream => {
       attempt.targets ??= targets
-      const copy = copyFor(request, attempt)
-      return Stream.unwrapScoped(
-        stamped === undefined ? send(copy) : Effect.flatMap(stamped(copy, attempt), send)
-      )
+      return Stream.unwrapScoped(send(copyFor(request, attempt)))
     }
     return Stream.unwrap(
       Effect.contextWith((context: Context.Context<never>) => {

@@ -1,5 +1,5 @@
 import { Headers, HttpClientRequest } from "@effect/platform"
-import { Duration, Effect } from "effect"
+import { Duration, Option } from "effect"
 import type { HedgeAttempt } from "effect-hedge"
 import { absoluteUrl, isReplayable, withHeaders } from "./http.js"
 import { type AnyOptions, defaultIdempotencyHeader } from "./options.js"
@@ -12,10 +12,6 @@ export interface Copies {
   readonly eligible: (request: Request) => boolean
   /** What an attempt sends. */
   readonly copyFor: (request: Request, attempt: HedgeAttempt.HedgeAttempt) => Request
-  /** Adds what only an effect can tell: the time left. */
-  readonly stamped:
-    | ((copy: Request, attempt: HedgeAttempt.HedgeAttempt) => Effect.Effect<Request>)
-    | undefined
 }
 
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
@@ -34,7 +30,7 @@ export const copies = (options: CopyOptions): Copies => {
     safeMethods.has(request.method) || isKeyed(request) || options.eligible?.(request) === true
 
   const { attempt: attemptHeader, callId: callIdHeader, deadline: deadlineHeader } = options.headers ?? {}
-  const numbered = (copy: Request, attempt: HedgeAttempt.HedgeAttempt): Request => {
+  const stamped = (copy: Request, attempt: HedgeAttempt.HedgeAttempt): Request => {
     let result = copy
     if (attemptHeader !== undefined && attempt.index > 0) {
       result = HttpClientRequest.setHeader(result, attemptHeader, String(attempt.index))
@@ -42,7 +38,14 @@ export const copies = (options: CopyOptions): Copies => {
     if (callIdHeader !== undefined) {
       result = HttpClientRequest.setHeader(result, callIdHeader, attempt.callId)
     }
-    return result
+    const left = deadlineHeader === undefined ? Option.none() : attempt.unsafeTimeLeft()
+    return left._tag === "None"
+      ? result
+      : HttpClientRequest.setHeader(
+          result,
+          deadlineHeader!,
+          String(Math.floor(Duration.toMillis(left.value)))
+        )
   }
 
   const replayed = (request: Request): Request =>
@@ -52,20 +55,7 @@ export const copies = (options: CopyOptions): Copies => {
   return {
     eligible: (request) => mayRepeat(request) && (options.replay !== undefined || isReplayable(request.body)),
     copyFor: (request, attempt) =>
-      numbered(attempt.index === 0 ? request : toReplica(replayed(request), attempt.index), attempt),
-    stamped:
-      deadlineHeader === undefined
-        ? undefined
-        : (copy, attempt) =>
-            Effect.map(attempt.timeLeft, (left) =>
-              left._tag === "None"
-                ? copy
-                : HttpClientRequest.setHeader(
-                    copy,
-                    deadlineHeader,
-                    String(Math.floor(Duration.toMillis(left.value)))
-                  )
-            )
+      stamped(attempt.index === 0 ? request : toReplica(replayed(request), attempt.index), attempt)
   }
 }
 

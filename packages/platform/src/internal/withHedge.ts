@@ -58,7 +58,7 @@ export const callsOf = (
   { postprocess }: Stages<unknown, never>,
   options: AnyOptions
 ): ((request: Request) => Effect.Effect<Response, unknown>) => {
-  const { eligible, copyFor, stamped } = copies(options)
+  const { eligible, copyFor } = copies(options)
   const policyOf = policiesOf((policy) => forResponses(policy, options), keysOf(options))
   const targets = targetsOf(options)
 
@@ -71,10 +71,7 @@ export const callsOf = (
       const policy = policyOf(options.policy ?? defaultPolicy(context), context, request, eligible(request))
       const attempt = (attempt: HedgeAttempt.HedgeAttempt) => {
         attempt.targets ??= targets
-        const copy = copyFor(request, attempt)
-        return stamped === undefined
-          ? send(copy, context)
-          : Effect.flatMap(stamped(copy, attempt), (copy) => send(copy, context))
+        return send(copyFor(request, attempt), context)
       }
       const result = Effect.flatMap(Hedge.hedgeWith(attempt, policy), unheld)
       const scoped = scopedController(request)
