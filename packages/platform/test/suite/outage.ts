@@ -4,7 +4,7 @@ import { HttpHedge } from "@effect-hedge/platform"
 import { Effect, Layer } from "effect"
 import { HedgeEvent, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { serve } from "../support/server.js"
-import type { Transport } from "./transport.js"
+import { type Transport, turn } from "./transport.js"
 
 const extraLoad = 0.2
 const burst = 10
@@ -64,7 +64,7 @@ export const outage = ({ layer, name, protocol }: Transport): void =>
         expect(new Set(without)).toEqual(new Set(["Transport"]))
 
         // the first connection whose end is read ends all calls; the others' ends wait in the same turn of the loop, and nobody could know of them yet
-        yield* Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+        yield* turn
         silent = false
         yield* server.listen(port)
         const after = yield* run(client, url, 400)
