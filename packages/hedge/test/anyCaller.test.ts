@@ -6,6 +6,7 @@ import {
   Exit,
   Fiber,
   FiberId,
+  Option,
   Runtime,
   Schedule,
   type Scheduler,
@@ -247,6 +248,19 @@ describe("a hedged effect is a value", () => {
       expect((yield* script.observed).starts).toBe(3)
     })
   )
+})
+
+describe("an effect of a class of its own, which has the mark of a stream, is hedged as an effect by withPolicy:", () => {
+  for (const [name, effect] of [
+    ["an Option", Option.some(1)],
+    ["a Deferred", Effect.runSync(Effect.tap(Deferred.make<number>(), Deferred.succeed(1)))]
+  ] as const) {
+    it.effect(name, () =>
+      Effect.provide(Hedge.withPolicy(effect), HedgePolicy.layer({ schedule: HedgeSchedule.parallel })).pipe(
+        Effect.map((answer) => expect(answer).toBe(1))
+      )
+    )
+  }
 })
 
 describe("a call within Effect's own combinators", () => {

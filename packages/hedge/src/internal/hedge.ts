@@ -93,10 +93,14 @@ export const hedgeStreamWith = /*#__PURE__*/ combinator((policyOf, f: (attempt: 
   hedgeStreams(policyOf, check("f", f, toStream))
 ) as never
 
+/** An effect of a class of its own, such as a `Deferred`, has the mark of a stream, too. */
+const isNoEffect = (subject: AnyEffect | AnyStream): subject is AnyStream =>
+  isStream(subject) && !Effect.isEffect(subject)
+
 const withTag = (tag: Context.Tag<never, Service>) => {
   const policyOf: PolicyOf = (context) => checkPolicy(Context.unsafeGet(context, tag))
   return (subject: AnyEffect | AnyStream): AnyEffect | AnyStream =>
-    isStream(subject) ? hedgeOneStream(policyOf, subject) : hedgeEffect(policyOf, subject)
+    isNoEffect(subject) ? hedgeOneStream(policyOf, subject) : hedgeEffect(policyOf, subject)
 }
 
 /** The same tag as `HedgePolicy.DefaultPolicy`, which brings its layers along, and with them all that learns. */
