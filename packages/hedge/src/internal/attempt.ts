@@ -100,7 +100,7 @@ export class Attempt implements HedgeAttempt {
 
   interruptAs(host: Host): void {
     if (this.fiber !== undefined) host.interrupt(this.fiber)
-    else this.run?.interrupt()
+    else this.run?.interruptAs(host)
   }
 
   get callId(): string {

@@ -6,16 +6,13 @@ import type { AnyExit } from "./task.js"
 
 export type AnyFiberless = Fiberless<unknown, unknown>
 
-/** The execution of an attempt that has no fiber. */
+/** The execution of an attempt that has no fiber. Once it has ended it keeps nothing of its call: who keeps the attempt does not keep that. */
 export class FiberlessRun {
   /** How it ended. */
   exit: AnyExit | undefined = undefined
   private started: Started | undefined = undefined
 
-  private constructor(
-    private readonly host: Host,
-    private readonly onEnd: (exit: AnyExit) => void
-  ) {}
+  private constructor(private onEnd: ((exit: AnyExit) => void) | undefined) {}
 
   /** Undefined if the effect wants a fiber this time. `onEnd` is told once, also within the launch. */
   static launch(
@@ -24,10 +21,16 @@ export class FiberlessRun {
     host: Host,
     onEnd: (exit: AnyExit) => void
   ): FiberlessRun | undefined {
-    const run = new FiberlessRun(host, onEnd)
+    const run = new FiberlessRun(onEnd)
     try {
-      run.started = effect.launch(attempt, host.fiber, (exit) => run.end(exit))
-      if (run.started === undefined && run.exit === undefined) return undefined
+      const started = effect.launch(attempt, host.fiber, (exit) => run.end(exit))
+      if (run.exit !== undefined) return run
+      if (started === undefined) {
+        // what is told all the same is ignored
+        run.onEnd = undefined
+        return undefined
+      }
+      run.started = started
     } catch (defect) {
       run.end(Exit.die(defect))
     }
@@ -35,15 +38,14 @@ export class FiberlessRun {
   }
 
   /** In a later turn, as a fiber is: the caller goes on first. */
-  interrupt(): void {
-    if (this.exit === undefined) this.host.yieldTo(() => this.cancel())
+  interruptAs(host: Host): void {
+    if (this.exit === undefined) host.yieldTo(() => this.cancel(host))
   }
 
-  private cancel(): void {
-    if (this.exit !== undefined) return
-    let exit: AnyExit = Exit.interrupt(this.host.fiber.id())
+  private cancel(host: Host): void {
+    let exit: AnyExit = Exit.interrupt(host.fiber.id())
     try {
-      this.started!.cancel()
+      this.started?.cancel()
     } catch (defect) {
       exit = Exit.die(defect)
     }
@@ -51,9 +53,11 @@ export class FiberlessRun {
   }
 
   private end(exit: AnyExit): void {
-    if (this.exit !== undefined) return
+    const { onEnd } = this
+    if (onEnd === undefined) return
     this.exit = exit
     this.started = undefined
-    this.onEnd(exit)
+    this.onEnd = undefined
+    onEnd(exit)
   }
 }
