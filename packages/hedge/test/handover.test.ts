@@ -12,7 +12,7 @@ import {
   Scheduler,
   Scope
 } from "effect"
-import { Hedge, HedgeOutcome, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Hedge, HedgeAttempt, HedgeOutcome, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { settled } from "./support.js"
 
 /*
@@ -23,6 +23,23 @@ import { settled } from "./support.js"
 
 const throttle = HedgeThrottle.unlimited
 const schedule = HedgeSchedule.parallel
+
+class Fiberless extends HedgeAttempt.Fiberless<string> {
+  constructor(
+    private readonly onLaunch: (resume: (exit: Exit.Exit<string>) => void) => HedgeAttempt.Started,
+    private readonly otherwise: Effect.Effect<string>
+  ) {
+    super()
+  }
+
+  override launch(...[, , resume]: HedgeAttempt.LaunchArguments<string>) {
+    return this.onLaunch(resume)
+  }
+
+  override commit() {
+    return this.otherwise
+  }
+}
 
 /** What became of the values of one call. */
 class Account {
@@ -54,6 +71,28 @@ class Account {
     Effect.patchRuntimeFlags(RuntimeFlagsPatch.disable(RuntimeFlags.Interruption)),
     this.attempt
   )
+
+  /** The same without fibers. */
+  fiberless(answersWhenCancelled: boolean): Effect.Effect<string> {
+    const launch = (resume: (exit: Exit.Exit<string>) => void) => {
+      const value = `attempt ${this.answers.length}`
+      let open = true
+      const answer = () => {
+        if (!open) return
+        open = false
+        this.produced.push(value)
+        resume(Exit.succeed(value))
+      }
+      this.answers.push(answer)
+      return {
+        cancel: () => {
+          if (answersWhenCancelled) answer()
+          open = false
+        }
+      }
+    }
+    return new Fiberless(launch, this.attempt)
+  }
 
   take<R>(call: Effect.Effect<string, never, R>): Effect.Effect<void, never, R> {
     return Effect.map(call, (value) => {
@@ -123,6 +162,14 @@ const callers: ReadonlyArray<readonly [name: string, make: (account: Account) =>
           onDiscard: (value) => Effect.zipRight(Effect.yieldNow(), account.onDiscard(value))
         })
       )
+  ],
+  [
+    "a call whose attempts have no fibers",
+    (account) => account.take(Hedge.hedge(account.fiberless(false), options(account)))
+  ],
+  [
+    "a call whose attempts have no fibers, and answer when they are cancelled",
+    (account) => account.take(Hedge.hedge(account.fiberless(true), options(account)))
   ],
   [
     "a call of hedgeScoped",

@@ -12,7 +12,7 @@ import {
   Scheduler,
   Supervisor
 } from "effect"
-import { Hedge, HedgeOutcome, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Hedge, HedgeAttempt, HedgeOutcome, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 
 /*
  * Calls of random attempts, whose time is turns of a scheduler, interrupted at each turn there is. Whatever the turn: no attempt is left, no
@@ -31,6 +31,8 @@ interface Plan {
   readonly courses: ReadonlyArray<Course>
   readonly schedule: keyof typeof schedules
   readonly scoped: boolean
+  /** Attempts run without fibers. One that takes turns to unwind wants one; one that is stubborn answers when it is cancelled. */
+  readonly fiberless: boolean
   readonly awaitLosers: boolean
   readonly uninterruptible: boolean
   /** Fibers under a supervisor are started another way. */
@@ -72,6 +74,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   ),
   schedule: fc.constantFrom(...(Object.keys(schedules) as ReadonlyArray<keyof typeof schedules>)),
   scoped: fc.boolean(),
+  fiberless: fc.boolean(),
   awaitLosers: fc.boolean(),
   uninterruptible: fc.boolean(),
   supervised: fc.boolean(),
@@ -95,21 +98,25 @@ class Ledger {
   readonly taken: Array<number> = []
 }
 
+const endingOf = (plan: Plan, ledger: Ledger, index: number): Effect.Effect<number, string> =>
+  Effect.suspend((): Effect.Effect<number, string> => {
+    const { end } = plan.courses[index]!
+    ledger.ended += 1
+    if (end === "fail") return Effect.fail("fail")
+    if (end === "die") return Effect.die("die")
+    if (end === "interrupt") return Effect.interrupt
+    // a poor success is an odd number
+    const value = index * 2 + (end === "poor" ? 1 : 0)
+    ledger.produced.push(value)
+    return Effect.succeed(value)
+  })
+
 const attemptOf = (plan: Plan, ledger: Ledger): Effect.Effect<number, string> =>
   Effect.suspend(() => {
     const index = ledger.started++
     const { end, stubborn, unwind, turns: count } = plan.courses[index]!
     const wait = end === "never" ? Effect.never : turns(count)
-    const ending = Effect.suspend((): Effect.Effect<number, string> => {
-      ledger.ended += 1
-      if (end === "fail") return Effect.fail("fail")
-      if (end === "die") return Effect.die("die")
-      if (end === "interrupt") return Effect.interrupt
-      // a poor success is an odd number
-      const value = index * 2 + (end === "poor" ? 1 : 0)
-      ledger.produced.push(value)
-      return Effect.succeed(value)
-    })
+    const ending = endingOf(plan, ledger, index)
     if (stubborn && end !== "never") return Effect.zipRight(noInterruption, Effect.zipRight(wait, ending))
     const unwound = Effect.zipRight(
       turns(unwind),
@@ -122,6 +129,40 @@ const attemptOf = (plan: Plan, ledger: Ledger): Effect.Effect<number, string> =>
       ending
     )
   })
+
+class Fiberless extends HedgeAttempt.Fiberless<number, string> {
+  constructor(
+    private readonly plan: Plan,
+    private readonly ledger: Ledger
+  ) {
+    super()
+  }
+
+  override launch(...[, caller, resume]: HedgeAttempt.LaunchArguments<number, string>) {
+    const { ledger, plan } = this
+    const { end, stubborn, unwind, turns: count } = plan.courses[ledger.started]!
+    if (unwind > 0) return undefined
+    const ending = endingOf(plan, ledger, ledger.started++)
+    let cancelled = false
+    const turn = (left: number): void => {
+      if (cancelled) return
+      if (left === 0) resume(Effect.runSyncExit(ending))
+      else caller.currentScheduler.scheduleTask(() => turn(left - 1), 0)
+    }
+    if (end !== "never") turn(count)
+    return {
+      cancel: () => {
+        cancelled = true
+        if (stubborn && end !== "never") resume(Effect.runSyncExit(ending))
+        else ledger.ended += 1
+      }
+    }
+  }
+
+  override commit(): Effect.Effect<number, string> {
+    return attemptOf(this.plan, this.ledger)
+  }
+}
 
 const callOf = (plan: Plan, ledger: Ledger): Effect.Effect<void, string> => {
   let refusals = plan.refusals
@@ -142,7 +183,7 @@ const callOf = (plan: Plan, ledger: Ledger): Effect.Effect<void, string> => {
         Effect.sync(() => ledger.discarded.push(value))
       )
   }
-  const attempt = attemptOf(plan, ledger)
+  const attempt = plan.fiberless ? new Fiberless(plan, ledger) : attemptOf(plan, ledger)
   const resource = Effect.acquireRelease(
     Effect.sync(() => {
       ledger.opened += 1

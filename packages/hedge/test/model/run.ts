@@ -5,7 +5,9 @@ import {
   Effect,
   Exit,
   Fiber,
+  FiberId,
   Logger,
+  Runtime,
   RuntimeFlags,
   RuntimeFlagsPatch,
   Schedule,
@@ -14,7 +16,15 @@ import {
   TestClock,
   TestContext
 } from "effect"
-import { Hedge, HedgeEvent, HedgeOutcome, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import {
+  Hedge,
+  HedgeAttempt,
+  HedgeEvent,
+  HedgeOutcome,
+  HedgePolicy,
+  HedgeSchedule,
+  HedgeThrottle
+} from "effect-hedge"
 import {
   type AttemptSpec,
   attemptOf,
@@ -148,14 +158,12 @@ class Recorder {
 
   constructor(private readonly now: () => number) {}
 
-  see(what: Seen["what"], attempt: number): Effect.Effect<void> {
-    return Effect.sync(() => {
-      this.seen.push({ at: this.now(), what, attempt })
-    })
+  saw(what: Seen["what"], attempt: number): void {
+    this.seen.push({ at: this.now(), what, attempt })
   }
 
-  log(attempt: number): void {
-    this.seen.push({ at: this.now(), what: "log", attempt })
+  see(what: Seen["what"], attempt: number): Effect.Effect<void> {
+    return Effect.sync(() => this.saw(what, attempt))
   }
 
   take(exit: Exit.Exit<unknown, unknown>): void {
@@ -226,6 +234,49 @@ const scripted = (
 const all = <A, E>(first: Effect.Effect<void>, second: Effect.Effect<void>, last: Effect.Effect<A, E>) =>
   Effect.zipRight(Effect.zipRight(first, second), last)
 
+/** An attempt of a script that runs without a fiber; one that is stubborn, or takes time to unwind, wants one. */
+class Fiberless extends HedgeAttempt.Fiberless<string, string> {
+  constructor(
+    private readonly spec: AttemptSpec,
+    private readonly call: number,
+    private readonly index: number,
+    private readonly recorder: Recorder
+  ) {
+    super()
+  }
+
+  override launch(...[, caller, resume]: HedgeAttempt.LaunchArguments<string, string>) {
+    const { call, index, recorder, spec } = this
+    const { after } = spec
+    if (spec.stubborn || spec.unwind > 0) return undefined
+    const answer = () => {
+      recorder.saw("answer", index)
+      resume(Effect.runSyncExit(toExit(spec, `${call}.${index}`)))
+    }
+    const runtime = Runtime.make({
+      context: caller.currentContext,
+      runtimeFlags: Runtime.defaultRuntimeFlags,
+      fiberRefs: caller.getFiberRefs()
+    })
+    recorder.saw("start", index)
+    if (after === 0) answer()
+    const wait =
+      after === 0 || after === "Never" ? Effect.never : sleep(nanos(after) - slip(call, "Answer", index))
+    const timer = Runtime.runFork(runtime, Effect.zipRight(wait, Effect.sync(answer)))
+    return {
+      cancel: () => {
+        recorder.saw("interruption", index)
+        timer.unsafeInterruptAsFork(FiberId.none)
+        recorder.saw("unwound", index)
+      }
+    }
+  }
+
+  override commit(): Effect.Effect<string, string> {
+    return scripted(this.spec, this.call, this.index, this.recorder)
+  }
+}
+
 const toPolicy = (
   spec: CallSpec,
   call: number,
@@ -278,7 +329,12 @@ const nested = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
 
 const runCall = (spec: CallSpec, call: number, throttle: HedgeThrottle.HedgeThrottle, recorder: Recorder) => {
   const hedge = Hedge.hedgeWith(toPolicy(spec, call, throttle, recorder))
-  const hedged = hedge(({ index }) => scripted(attemptOf(spec, index), call, index, recorder))
+  const hedged = hedge(({ index }) => {
+    const attempt = attemptOf(spec, index)
+    return attempt.fiberless
+      ? new Fiberless(attempt, call, index, recorder)
+      : scripted(attempt, call, index, recorder)
+  })
   const recorded = Effect.uninterruptibleMask((restore) =>
     Effect.map(Effect.exit(spec.interruptible ? restore(hedged) : hedged), (exit) => recorder.take(exit))
   )
@@ -298,7 +354,7 @@ const runScript = (script: Script): Effect.Effect<ReadonlyArray<CallTrace>> =>
       Logger.defaultLogger,
       Logger.make(({ cause }) => {
         const [, call, attempt] = /onDiscard (\d+)\.(\d+)/.exec(describeCause(cause)) ?? []
-        recorders[Number(call)]?.log(Number(attempt))
+        recorders[Number(call)]?.saw("log", Number(attempt))
       })
     )
     for (const [call, spec] of script.calls.entries()) {

@@ -19,6 +19,8 @@ export interface AttemptSpec {
   readonly unwind: number
   /** It has switched interruption off for good, so it answers although it was interrupted. */
   readonly stubborn: boolean
+  /** It runs without a fiber, unless what it does needs one. */
+  readonly fiberless: boolean
 }
 
 export type ScheduleSpec =
@@ -171,9 +173,10 @@ const attempt: Arb<AttemptSpec> = fc
     ),
     answer,
     unwind: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: gridFrom1(5) }),
-    stubborn: onceIn(6)
+    stubborn: onceIn(6),
+    fiberless: fc.boolean()
   })
-  .map(({ after, answer, unwind, stubborn }) => ({ after, ...answer, unwind, stubborn }))
+  .map(({ answer, ...all }) => ({ ...all, ...answer }))
 
 const delay: Arb<number | "Infinite"> = fc.oneof(
   { weight: 6, arbitrary: gridFrom1(5) },
