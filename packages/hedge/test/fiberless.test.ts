@@ -48,6 +48,13 @@ interface Launch {
 type OnLaunch = (launch: Launch) => boolean | void
 type OnCancel = (launch: Launch) => void
 
+const both =
+  (first: OnCancel, second: OnLaunch): OnLaunch =>
+  (launch) => {
+    first(launch)
+    return second(launch)
+  }
+
 /** A client whose answers come by callbacks, and which a test tells what to do. */
 class Client extends HedgeAttempt.Fiberless<string, string> {
   readonly launches: Array<Launch> = []
@@ -91,6 +98,13 @@ class Client extends HedgeAttempt.Fiberless<string, string> {
 }
 
 const answering = new Client(({ attempt, resume }) => resume(Exit.succeed(`attempt ${attempt.index}`)))
+
+const atOnce: Scheduler.Scheduler = { scheduleTask: (task) => task(), shouldYield: () => false }
+
+const schedulers = [
+  ["", {}],
+  [", on a scheduler that runs tasks at once", { scheduler: atOnce }]
+] as const
 
 const started = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.zipLeft(Effect.fork(effect), settled)
 
@@ -235,12 +249,6 @@ describe("a launch", () => {
     (exit: Exit.Exit<string, string>): OnLaunch =>
     ({ resume }) =>
       resume(exit)
-  const both =
-    (first: OnLaunch, second: OnLaunch): OnLaunch =>
-    (launch) => {
-      first(launch)
-      return second(launch)
-    }
   const wantsFiber: OnLaunch = () => false
   const answer = tell(Exit.succeed("answer"))
   const hedge = Exit.succeed("hedge")
@@ -320,7 +328,7 @@ describe("a launch", () => {
     })
   )
 
-  it.effect("that starts another call, and waits for it, is one of its own", () =>
+  it.effect("that runs another call, on the stack of its own, may answer with what that gives", () =>
     Effect.gen(function* () {
       const client = new Client(({ resume }) =>
         resume(Effect.runSyncExit(Hedge.hedge(answering, { ...parallel, maxAttempts: 40 })))
@@ -330,12 +338,7 @@ describe("a launch", () => {
     })
   )
 
-  const atOnce: Scheduler.Scheduler = { scheduleTask: (task) => task(), shouldYield: () => false }
-
-  for (const [how, options] of [
-    ["", {}],
-    [", on a scheduler that runs tasks at once", { scheduler: atOnce }]
-  ] as const) {
+  for (const [how, options] of schedulers) {
     it(`that ends its call by another attempt's answer is cancelled once${how}`, async () => {
       const client: Client = new Client(({ attempt }) => {
         if (attempt.index === 1) client.tell(0)
@@ -633,6 +636,53 @@ describe("the caller of attempts without fibers", () => {
     await vi.advanceTimersByTimeAsync(1)
     expect(fiber.unsafePoll()).toStrictEqual(Exit.succeed("attempt 1"))
   })
+
+  const interrupting: OnCancel = ({ caller }) => caller.unsafeInterruptAsFork(caller.id())
+  const answeringAtOnce: OnCancel = ({ attempt, resume }) => resume(Exit.succeed(`attempt ${attempt.index}`))
+  const nothing: OnCancel = () => {}
+
+  for (const [when, onLaunch, onCancel] of [
+    ["by a launch, which then answers", both(interrupting, answeringAtOnce), nothing],
+    ["by a launch that has answered", both(answeringAtOnce, interrupting), nothing],
+    ["as a loser is cancelled", nothing, interrupting],
+    ["as a loser is cancelled, which then answers", nothing, both(interrupting, answeringAtOnce)],
+    ["as a loser is cancelled, which has answered", nothing, both(answeringAtOnce, interrupting)]
+  ] as const) {
+    for (const awaitLosers of [false, true]) {
+      for (const [how, options] of schedulers) {
+        it(`${awaitLosers ? "that awaits losers, " : ""}interrupted ${when}: every value is taken or discarded, once${how}`, async () => {
+          const produced: Array<string> = []
+          const taken: Array<string> = []
+          const counted =
+            (f: OnCancel): OnCancel =>
+            ({ resume, ...launch }) =>
+              f({
+                ...launch,
+                resume: (exit) => {
+                  produced.push(`attempt ${launch.attempt.index}`)
+                  resume(exit)
+                }
+              })
+          const client = new Client(counted(onLaunch), counted(onCancel))
+          const { onDiscard } = client
+          const call = Hedge.hedge(client, { ...parallel, awaitLosers, onDiscard })
+          const fiber = Effect.runFork(
+            Effect.map(call, (value) => taken.push(value)),
+            options
+          )
+          if (produced.length === 0) {
+            await Effect.runPromise(settled)
+            produced.push("attempt 1")
+            client.tell(1)
+          }
+          await Effect.runPromise(settled)
+          expect(fiber.unsafePoll()).not.toBe(null)
+          expect(produced.length).toBeGreaterThan(0)
+          expect([...taken, ...client.discarded].sort()).toStrictEqual(produced.sort())
+        })
+      }
+    }
+  }
 
   it.effect("that cannot be interrupted gets its answer, whoever interrupts it", () =>
     Effect.gen(function* () {
