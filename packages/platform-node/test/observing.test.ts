@@ -1,9 +1,10 @@
 import { HttpClient } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { LaneMetrics } from "@effect-hedge/platform-node"
-import { Effect, Logger, LogLevel, Metric, MetricState, Tracer } from "effect"
+import { Effect, Logger, LogLevel, Metric, MetricState } from "effect"
 import { serve } from "../../platform/test/support/server.js"
 import { idle, lanes } from "./support/clients.js"
+import { recording } from "./support/spans.js"
 
 const text = (url: string) =>
   Effect.flatMap(HttpClient.HttpClient, (client) =>
@@ -13,16 +14,7 @@ const text = (url: string) =>
 describe("A request over a lane", () => {
   it.scopedLive("has a span that says which lane it took and where its time went", () =>
     Effect.gen(function* () {
-      const spans: Array<Tracer.Span> = []
-      const native = yield* Effect.tracer
-      const tracer = Tracer.make({
-        span: (...args) => {
-          const span = native.span(...args)
-          spans.push(span)
-          return span
-        },
-        context: (f, fiber) => native.context(f, fiber)
-      })
+      const { spans, tracer } = yield* recording
       const server = yield* serve((_, response) => response.writeHead(200, { "x-kind": "pot" }).end())
       yield* Effect.withTracer(text(`${server.url}/path?q=1`), tracer)
       const [span] = spans
@@ -43,6 +35,21 @@ describe("A request over a lane", () => {
       })
       expect(server.received[0]!.headers.traceparent).toContain(span!.spanId)
     }).pipe(Effect.provide(lanes()))
+  )
+
+  it.scopedLive.each(["//", "//elsewhere.invalid/path", "/path//"])(
+    "has a span of its URL if its path is %s",
+    (path) =>
+      Effect.gen(function* () {
+        const { spans, tracer } = yield* recording
+        const server = yield* serve(({ path }, response) => response.end(path))
+        expect(yield* Effect.withTracer(text(server.url + path), tracer)).toBe(path)
+        expect(Object.fromEntries(spans[0]!.attributes)).toMatchObject({
+          "server.address": server.url,
+          "url.full": server.url + path,
+          "url.path": path
+        })
+      }).pipe(Effect.provide(lanes()))
   )
 
   it.scopedLive("is counted, and its phases are in histograms", () =>

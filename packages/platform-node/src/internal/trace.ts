@@ -71,7 +71,8 @@ export class RequestSpan {
 }
 
 const describeRequest = (span: Tracer.Span, request: Request, { origin, path }: Target): void => {
-  const url = new URL(path, origin)
+  // not `path` against `origin`: one that begins with two slashes would be taken for a host
+  const url = new URL(origin + path)
   span.attribute("http.request.method", request.method)
   span.attribute("server.address", url.origin)
   if (url.port !== "") span.attribute("server.port", Number(url.port))
