@@ -225,14 +225,14 @@ class Launched implements HedgeAttempt.Started {
     if (!this.isCancelled) this.resume(this.spanned(answerOf(this.request, this.transfer)))
   }
 
-  /** A tracer that throws is a defect of the attempt. */
+  /** A tracer that throws is a defect of the attempt, beside its failure if it has failed: as `Effect.onExit` has it. */
   private spanned(exit: Exit.Exit<LaneResponse, ClientError>): Exit.Exit<LaneResponse, ClientError> {
     try {
       this.span?.end(exit)
       return exit
     } catch (defect) {
-      this.transfer.cancel(interrupted)
-      return Exit.die(defect)
+      const died = Cause.die(defect)
+      return Exit.failCause(exit._tag === "Success" ? died : Cause.sequential(exit.cause, died))
     }
   }
 

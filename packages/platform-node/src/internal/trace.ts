@@ -59,16 +59,25 @@ export class RequestSpan {
       : request
   }
 
+  /** Throws what its tracer throws. An answer is given up then: nobody will get it. */
   end(exit: Exit.Exit<LaneResponse, unknown>): void {
-    if (exit._tag === "Success") {
-      const { headers, status, transfer } = exit.value
-      this.span.attribute("http.response.status_code", status)
-      describeHeaders(this.span, "response", Headers.redact(headers, this.redacted))
-      describeLane(this.span, transfer)
+    try {
+      if (exit._tag === "Success") this.describeAnswer(exit.value)
+      this.span.end(this.now(), exit)
+    } catch (defect) {
+      if (exit._tag === "Success") exit.value.transfer.cancel(notTraced)
+      throw defect
     }
-    this.span.end(this.now(), exit)
+  }
+
+  private describeAnswer({ headers, status, transfer }: LaneResponse): void {
+    this.span.attribute("http.response.status_code", status)
+    describeHeaders(this.span, "response", Headers.redact(headers, this.redacted))
+    describeLane(this.span, transfer)
   }
 }
+
+const notTraced = new Error("the tracer has thrown")
 
 const describeRequest = (span: Tracer.Span, request: Request, { origin, path }: Target): void => {
   // not `path` against `origin`: one that begins with two slashes would be taken for a host
