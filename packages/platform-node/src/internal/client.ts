@@ -4,16 +4,16 @@ import {
   type HttpClientRequest,
   type HttpClientResponse
 } from "@effect/platform"
-import { Cause, Context, Effect, Exit, type Fiber, FiberRef, RuntimeFlags } from "effect"
+import { Cause, Effect, Exit, type Fiber, FiberRef, RuntimeFlags } from "effect"
 import { globalValue } from "effect/GlobalValue"
 import { HedgeAttempt } from "effect-hedge"
 import { type Encoded, encode, plainBody } from "./body.js"
-import { CallLanes } from "./callLanes.js"
 import { guarded } from "./interruption.js"
-import { asksForStream, type Lanes } from "./lanes.js"
-import { LaneResponse } from "./response.js"
+import type { Lanes } from "./lanes.js"
+import { Launched } from "./launched.js"
+import type { LaneResponse } from "./response.js"
+import { answerOf, interrupted, start, transferOf } from "./sending.js"
 import { isTraced, RequestSpan } from "./trace.js"
-import { Transfer } from "./transfer.js"
 import { type Target, targetOf } from "./url.js"
 
 type Request = HttpClientRequest.HttpClientRequest
@@ -23,75 +23,13 @@ type Answer = Effect.Effect<LaneResponse, ClientError>
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 type Caller = Fiber.RuntimeFiber<Response, ClientError>
 
-const interrupted = new Error("the request was interrupted")
 const scopeClosed = new Error("the scope of the request was closed")
-
-/** Whether what is sent inside are long streams. */
-export class LongStreams extends Context.Reference<LongStreams>()("@effect-hedge/platform-node/LongStreams", {
-  defaultValue: () => false
-}) {}
 
 /** Where `HttpClient.withScope` notes the controller of a request. */
 const scopedRequests = globalValue(
   "@effect/platform/HttpClient/scopedRequests",
   () => new WeakMap<Request, AbortController>()
 )
-
-/** What lanes say of a request that they cannot put into words. */
-const unsendable = new Set([
-  "InvalidRequest",
-  "UND_ERR_INVALID_ARG",
-  "UND_ERR_NOT_SUPPORTED",
-  "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH"
-])
-
-const requestError = (request: Request, cause: Error, sent: boolean): HttpClientError.RequestError => {
-  const isEncode = !sent && unsendable.has((cause as NodeJS.ErrnoException).code ?? "")
-  return new HttpClientError.RequestError({ request, reason: isEncode ? "Encode" : "Transport", cause })
-}
-
-const withoutHost = ({ host: _, ...others }: Encoded["headers"]): Encoded["headers"] => others
-
-/** A request that has not been sent. */
-const transferOf = (
-  lanes: Lanes,
-  request: Request,
-  { origin, path }: Target,
-  { body, headers }: Encoded,
-  context: Context.Context<never>,
-  hedge: HedgeAttempt.HedgeAttempt | undefined,
-  onHead: () => void
-): Transfer => {
-  const group = lanes.groupOf(
-    origin,
-    asksForStream(request) || context.unsafeMap.get(LongStreams.key) === true
-  )
-  const call = hedge === undefined ? undefined : CallLanes.of(hedge)
-  return new Transfer(
-    group,
-    request.method,
-    path,
-    headers.host ?? group.upstream.authority,
-    headers.host === undefined ? headers : withoutHost(headers),
-    body,
-    hedge?.index,
-    call,
-    group.reporter === undefined ? undefined : hedge?.callId,
-    hedge,
-    onHead
-  )
-}
-
-const start = (transfer: Transfer): void => {
-  transfer.call?.add(transfer)
-  transfer.group.start(transfer)
-}
-
-/** What a request has come to, whose answer has a head or will have none. */
-const answerOf = (request: Request, transfer: Transfer): Exit.Exit<LaneResponse, ClientError> =>
-  transfer.isAnswered
-    ? Exit.succeed(new LaneResponse(request, transfer))
-    : Exit.fail(requestError(request, transfer.failure!, transfer.isSent))
 
 /** Sends a request and waits for the head of its answer. */
 const send = (
@@ -165,8 +103,6 @@ const execute = (
   return Effect.onExit(answer, (exit) => Effect.sync(() => span.end(exit)))
 }
 
-const resolved = Promise.resolve()
-
 /** The sending of a request. */
 class Sending extends HedgeAttempt.Fiberless<Response, ClientError> {
   constructor(
@@ -201,45 +137,6 @@ class Sending extends HedgeAttempt.Fiberless<Response, ClientError> {
     launched.transfer = transferOf(lanes, sent, target, encoded, caller.currentContext, attempt, onHead)
     start(launched.transfer)
     return launched
-  }
-}
-
-/** A request that is sent without a fiber. */
-class Launched implements HedgeAttempt.Started {
-  transfer!: Transfer
-  private isCancelled = false
-
-  constructor(
-    private readonly request: Request,
-    private readonly span: RequestSpan | undefined,
-    private readonly caller: AnyFiber,
-    private readonly resume: (exit: Exit.Exit<LaneResponse, ClientError>) => void
-  ) {}
-
-  /** What has come with the head is read first. */
-  onHead(): void {
-    if (!this.isCancelled) void resolved.then(() => this.tell())
-  }
-
-  private tell(): void {
-    if (!this.isCancelled) this.resume(this.spanned(answerOf(this.request, this.transfer)))
-  }
-
-  /** A tracer that throws is a defect of the attempt, beside its failure if it has failed: as `Effect.onExit` has it. */
-  private spanned(exit: Exit.Exit<LaneResponse, ClientError>): Exit.Exit<LaneResponse, ClientError> {
-    try {
-      this.span?.end(exit)
-      return exit
-    } catch (defect) {
-      const died = Cause.die(defect)
-      return Exit.failCause(exit._tag === "Success" ? died : Cause.sequential(exit.cause, died))
-    }
-  }
-
-  cancel(): void {
-    this.isCancelled = true
-    this.transfer.cancel(interrupted)
-    this.span?.end(Exit.interrupt(this.caller.id()))
   }
 }
 

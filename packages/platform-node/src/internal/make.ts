@@ -1,10 +1,11 @@
 import { HttpClient } from "@effect/platform"
 import { Cause, Context, Duration, Effect, Layer, Runtime, type Scope } from "effect"
 import type { Options, Service } from "../NodeHedgeClient.js"
-import { LongStreams, make as makeClient } from "./client.js"
+import { make as makeClient } from "./client.js"
 import { Lanes } from "./lanes.js"
 import { checkOptions } from "./options.js"
 import { Reporter } from "./reporter.js"
+import { LongStreams } from "./sending.js"
 import { defaultCloseGrace } from "./upstream.js"
 
 export class NodeHedgeClient extends Context.Tag("@effect-hedge/platform-node/NodeHedgeClient")<

@@ -40,7 +40,15 @@ export class RequestSpan {
     this.redacted = fiber.getFiberRef(Headers.currentRedactedNames)
     const name = Context.get(fiber.currentContext, HttpClient.SpanNameGenerator)(request)
     const links = Chunk.toReadonlyArray(fiber.getFiberRef(FiberRef.currentTracerSpanLinks))
-    this.span = fiber.currentTracer.span(name, visible(parent), Context.empty(), links, this.now(), "client")
+    this.span = fiber.currentTracer.span(
+      name,
+      visible(parent),
+      Context.empty(),
+      links,
+      this.now(),
+      "client",
+      {}
+    )
     HashMap.forEach(fiber.getFiberRef(FiberRef.currentTracerSpanAnnotations), (value, key) =>
       this.span.attribute(key, value)
     )

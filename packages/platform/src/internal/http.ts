@@ -152,25 +152,50 @@ export class Held {
   constructor(readonly error: HttpClientError.ResponseError) {}
 }
 
-const heldFailure = (cause: Cause.Cause<unknown>): Effect.Effect<Held, unknown> => {
+const heldIn = (cause: Cause.Cause<unknown>): Held | undefined => {
   const error = cause._tag === "Fail" ? cause.error : undefined
   return HttpClientError.isHttpClientError(error) && error._tag === "ResponseError"
-    ? Effect.succeed(new Held(error))
-    : Effect.failCause(cause)
+    ? new Held(error)
+    : undefined
 }
 
-const holding: <R>(
+const heldOnFiber: <R>(
   attempt: Effect.Effect<Response, unknown, R>
-) => Effect.Effect<Response | Held, unknown, R> = Effect.catchAllCause(heldFailure)
+) => Effect.Effect<Response | Held, unknown, R> = Effect.catchAllCause((cause) => {
+  const held = heldIn(cause)
+  return held === undefined ? Effect.failCause(cause) : Effect.succeed(held)
+})
 
-/** Whether it is a transport's own, with nothing around it: its errors hold no response. */
-const isTransport = (attempt: Effect.Effect<Response, unknown, unknown>): boolean =>
+type Transport = HedgeAttempt.Fiberless<Response, unknown>
+
+class HeldTransport extends HedgeAttempt.Fiberless<Response | Held, unknown> {
+  constructor(private readonly attempt: Transport) {
+    super()
+  }
+
+  override commit(): Effect.Effect<Response | Held, unknown> {
+    return heldOnFiber(this.attempt)
+  }
+
+  override launch(
+    ...[attempt, caller, resume]: HedgeAttempt.LaunchArguments<Response | Held, unknown>
+  ): HedgeAttempt.Started | undefined {
+    return this.attempt.launch(attempt, caller, (exit) => {
+      const held = exit._tag === "Failure" ? heldIn(exit.cause) : undefined
+      resume(held === undefined ? exit : Exit.succeed(held))
+    })
+  }
+}
+
+/** Whether it is a transport's own, with nothing around it, which needs no fiber. */
+const isTransport = (attempt: Effect.Effect<Response, unknown, unknown>): attempt is Transport =>
   attempt instanceof HedgeAttempt.Fiberless
 
 /** Runs an attempt so that what it ends with can be judged and released. */
 export const held = <R>(
   attempt: Effect.Effect<Response, unknown, R>
-): Effect.Effect<Response | Held, unknown, R> => (isTransport(attempt) ? attempt : holding(attempt))
+): Effect.Effect<Response | Held, unknown, R> =>
+  isTransport(attempt) ? new HeldTransport(attempt) : heldOnFiber(attempt)
 
 /** What the caller gets: the response, or the failure that held one. */
 export const unheld = (result: Response | Held): Effect.Effect<Response, HttpClientError.ResponseError> =>
@@ -251,7 +276,7 @@ export const sendInScope = <R>(
   postprocess: Stages<unknown, R>["postprocess"]
 ): Effect.Effect<Response | Held, unknown, R> => {
   const sent = postprocess(Effect.succeed(copy))
-  return isTransport(sent) ? sent : held(abortable(copy, sent))
+  return held(isTransport(sent) ? sent : abortable(copy, sent))
 }
 
 const abortable = <E, R>(copy: Request, sent: Effect.Effect<Response, E, R>): Effect.Effect<Response, E, R> =>
