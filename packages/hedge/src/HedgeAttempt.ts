@@ -76,8 +76,9 @@ export interface Started {
  * `Hedge.hedgeWith` answers. Otherwise, in `Hedge.hedgeScoped`, and outside of hedges, it is an effect like any other, which runs as `commit` says.
  *
  * `launch` begins it for an attempt. `caller` is the fiber that waits for the call, which may have to be asked for its context and FiberRefs: they are the
- * attempt's, too, but for {@link current}, which is `attempt`; a hedged call that `launch` starts by itself does not know that it is inside another. The exit is told once, at once or later; what is told after it, or after `cancel`, is ignored.
- * If it wants a fiber this time it begins nothing and answers undefined. What it throws is the attempt's defect.
+ * attempt's, too, but for {@link current}, which is `attempt`; a hedged call that `launch` starts by itself does not know that it is inside another. The exit
+ * is told once, at once or later; what is told after it, or after `cancel`, is ignored. If it wants a fiber this time it begins nothing and answers undefined.
+ * What it throws is the attempt's defect.
  *
  * @example
  * import { Effect, Exit } from "effect"

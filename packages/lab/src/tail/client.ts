@@ -1,7 +1,12 @@
 /** One side of the comparison: a client, plain or hedged, and what can be counted at it. */
 
 import * as DiagnosticsChannel from "node:diagnostics_channel"
-import { HttpClient, type HttpClientError, HttpClientRequest } from "@effect/platform"
+import {
+  HttpClient,
+  type HttpClientError,
+  HttpClientRequest,
+  type HttpClientResponse
+} from "@effect/platform"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
 import { type LaneEvent, NodeHedgeClient } from "@effect-hedge/platform-node"
@@ -14,6 +19,10 @@ import { type ClientConfig, type ClientReport, copyHeader } from "./protocol.js"
 import type { Load as LoadSettings, Transport } from "./settings.js"
 import * as Strain from "./strain.js"
 import { Tracer } from "./tracer.js"
+
+type Request = HttpClientRequest.HttpClientRequest
+type Response = HttpClientResponse.HttpClientResponse
+type ClientError = HttpClientError.HttpClientError
 
 export interface Client {
   /** Runs a load and reports what was counted during it. */
@@ -128,24 +137,26 @@ class Copies {
   constructor(private readonly numbered: boolean) {}
 
   watch(client: HttpClient.HttpClient): HttpClient.HttpClient {
-    const send = (request: HttpClientRequest.HttpClientRequest) => {
-      const copy = this.next++
-      const startedAt = now()
-      const sent = client.execute(
-        this.numbered ? HttpClientRequest.setHeader(request, copyHeader, String(copy)) : request
-      )
-      return new Watched(sent, () => {
-        const at = now()
-        this.cancelled.push([copy, at, at - startedAt])
-      })
-    }
-    return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
+    const send = (request: Request) => new Watched(this, client, request)
+    return HttpClient.makeWith<never, never, ClientError, never>(
       (request) =>
         Exit.isExit(request) && request._tag === "Success"
-          ? send(request.value as HttpClientRequest.HttpClientRequest)
+          ? send(request.value as Request)
           : Effect.flatMap(request, send),
       Effect.succeed
     )
+  }
+
+  begin(request: Request): Copy {
+    const copy = this.next++
+    const startedAt = now()
+    return {
+      request: this.numbered ? HttpClientRequest.setHeader(request, copyHeader, String(copy)) : request,
+      onInterrupt: () => {
+        const at = now()
+        this.cancelled.push([copy, at, at - startedAt])
+      }
+    }
   }
 
   forget(): void {
@@ -153,28 +164,41 @@ class Copies {
   }
 }
 
-/** What a client sends, watched for its interruption; without a fiber if it can do without. */
-class Watched<A, E> extends HedgeAttempt.Fiberless<A, E> {
+/** A request that is being sent. */
+interface Copy {
+  readonly request: Request
+  readonly onInterrupt: () => void
+}
+
+/** The sending of a request, each time another copy; without a fiber if the client can do without. */
+class Watched extends HedgeAttempt.Fiberless<Response, ClientError> {
   constructor(
-    private readonly sent: Effect.Effect<A, E>,
-    private readonly onCancel: () => void
+    private readonly copies: Copies,
+    private readonly client: HttpClient.HttpClient,
+    private readonly request: Request
   ) {
     super()
   }
 
-  override commit(): Effect.Effect<A, E> {
-    return Effect.onInterrupt(this.sent, () => Effect.sync(this.onCancel))
+  override commit(): Effect.Effect<Response, ClientError> {
+    return Effect.suspend(() => {
+      const { onInterrupt, request } = this.copies.begin(this.request)
+      return Effect.onInterrupt(this.client.execute(request), () => Effect.sync(onInterrupt))
+    })
   }
 
   override launch(
-    ...[attempt, caller, resume]: HedgeAttempt.LaunchArguments<A, E>
+    ...args: HedgeAttempt.LaunchArguments<Response, ClientError>
   ): HedgeAttempt.Started | undefined {
-    if (!(this.sent instanceof HedgeAttempt.Fiberless)) return undefined
-    const started = this.sent.launch(attempt, caller, resume)
+    const { client, copies, request } = this
+    if (!(client.execute(request) instanceof HedgeAttempt.Fiberless)) return undefined
+    const copy = copies.begin(request)
+    const sent = client.execute(copy.request) as HedgeAttempt.Fiberless<Response, ClientError>
+    const started = sent.launch(...args)
     if (started === undefined) return undefined
     return {
       cancel: () => {
-        this.onCancel()
+        copy.onInterrupt()
         started.cancel()
       }
     }
