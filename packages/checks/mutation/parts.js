@@ -105,7 +105,6 @@ const slowTests = [
   "keeps the delay of a quantile between its bounds",
   "nobody knows the targets, none is idle",
   "would be without hedging, within",
-  "of a distribution is its survival function",
   "that are always slow together suspend hedging",
   "one hedge on W1 with 8 % slow reaches",
   "what delays of 80 and 160 ms do",
