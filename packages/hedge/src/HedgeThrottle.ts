@@ -150,7 +150,7 @@ export const perUpstream: (make: () => HedgeThrottle) => (upstream: string) => H
 export class Default extends /*#__PURE__*/ Context.Reference<Default>()(
   "effect-hedge/HedgeThrottle/Default",
   {
-    defaultValue: () => internal.makeDefault()
+    defaultValue: () => internal.likeDefault({})
   }
 ) {}
 

@@ -25,19 +25,22 @@ export const aThrottle: Shape = [isHedgeThrottle, "a HedgeThrottle, such as Hedg
 
 const questions: Shapes<keyof HedgeThrottle> = {
   name,
-  refusedBy: aFunction("from a time to who refuses, or undefined"),
-  take: aFunction("of a time"),
-  onCall: aFunction("of a time"),
-  onOutcome: aFunction("of an outcome and whether it said do-not-retry"),
-  onHedgeEnd: aFunction("of nothing"),
-  tokens: aFunction("from a time to a number, or undefined"),
+  refusedBy: /*#__PURE__*/ aFunction("from a time to who refuses, or undefined"),
+  take: /*#__PURE__*/ aFunction("of a time"),
+  onCall: /*#__PURE__*/ aFunction("of a time"),
+  onOutcome: /*#__PURE__*/ aFunction("of an outcome and whether it said do-not-retry"),
+  onHedgeEnd: /*#__PURE__*/ aFunction("of nothing"),
+  tokens: /*#__PURE__*/ aFunction("from a time to a number, or undefined"),
   [TypeId]: [(u) => u === TypeId, "what HedgeThrottle.make sets"]
 }
 
 export const make = (answers: HedgeThrottle.Questions): HedgeThrottle => {
   checkFields("questions", answers, questions, ["name", "refusedBy", "take"])
-  return { ...answers, [TypeId]: TypeId }
+  return unchecked(answers)
 }
+
+/** One that is known to be right: checks, with their words, are no part of a bundle that needs none. */
+const unchecked = (answers: HedgeThrottle.Questions): HedgeThrottle => ({ ...answers, [TypeId]: TypeId })
 
 // sums of fractions such as 0.1 must reach a whole token when the arithmetic says so
 const epsilon = 1e-9
@@ -67,7 +70,7 @@ const budgetOf = (extraLoad: number, burst: number): HedgeThrottle => {
     balance = Math.min(balance, burst + extraLoad * calls.at(now))
     return balance
   }
-  return make({
+  return unchecked({
     name,
     onCall: (now) => {
       calls.add(now)
@@ -105,7 +108,7 @@ export const tokenBucket = (options: {
 const bucketOf = (most: number, ratio: number): HedgeThrottle => {
   const name = "tokenBucket"
   let tokens = most
-  return make({
+  return unchecked({
     name,
     refusedBy: () => (tokens > most / 2 ? undefined : name),
     take: () => {},
@@ -121,7 +124,7 @@ export const concurrency = (n: number): HedgeThrottle => {
   const most = check("concurrency", n, wholeNumber(1))
   const name = "concurrency"
   let inFlight = 0
-  return make({
+  return unchecked({
     name,
     refusedBy: () => (inFlight < most ? undefined : name),
     take: () => {
@@ -145,7 +148,7 @@ const haste = 1.5
 export const pace = (extraLoad: number): HedgeThrottle => {
   const name = "pace"
   let ahead = 0
-  return make({
+  return unchecked({
     name,
     onCall: () => {
       ahead = Math.max(0, ahead - haste * extraLoad)
@@ -174,9 +177,13 @@ export const all = (...given: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
   given.forEach((throttle, i) => {
     check(`all[${i}]`, throttle, aThrottle)
   })
+  return together(given)
+}
+
+const together = (given: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
   // one that is named twice, within another all perhaps, is asked and charged once
   const throttles = [...new Set(given.flatMap((throttle) => partsOf.get(throttle) ?? [throttle]))]
-  const combined = make({
+  const combined = unchecked({
     name: throttles.map((throttle) => throttle.name).join("+"),
     refusedBy: (now) => {
       for (const throttle of throttles) {
@@ -203,7 +210,7 @@ export const all = (...given: ReadonlyArray<HedgeThrottle>): HedgeThrottle => {
   return combined
 }
 
-export const unlimited: HedgeThrottle = /*#__PURE__*/ make({
+export const unlimited: HedgeThrottle = /*#__PURE__*/ unchecked({
   name: "unlimited",
   refusedBy: () => undefined,
   take: () => {}
@@ -214,15 +221,16 @@ export const settingShapes: Shapes<keyof Settings> = { extraLoad, burst, maxToke
 
 export const makeDefault = (settings: Settings = {}): HedgeThrottle => {
   checkFields("settings", settings, settingShapes)
-  const { burst, extraLoad, maxTokens, tokenRatio } = settings
-  return all(
-    budgetOf(extraLoad ?? defaults.extraLoad, burst ?? defaults.burst),
-    tokenBucket({
-      maxTokens: maxTokens ?? defaults.maxTokens,
-      tokenRatio: tokenRatio ?? defaults.tokenRatio
-    })
-  )
+  return likeDefault(settings)
 }
+
+export const likeDefault = ({
+  burst = defaults.burst,
+  extraLoad = defaults.extraLoad,
+  maxTokens = defaults.maxTokens,
+  tokenRatio = defaults.tokenRatio
+}: Settings): HedgeThrottle =>
+  together([budgetOf(extraLoad, burst), bucketOf(toThousandths(maxTokens), toThousandths(tokenRatio))])
 
 const mostUpstreams = 256
 const aString: Shape = [Predicate.isString, "a string"]
