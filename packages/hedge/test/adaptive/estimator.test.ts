@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Clock, Duration, Effect, Exit, Option, TestClock } from "effect"
-import { LatencyEstimator } from "effect-hedge"
+import { Clock, Duration, Effect, Option, TestClock } from "effect"
+import { HedgePolicy, HedgeSchedule, LatencyEstimator } from "effect-hedge"
 import type { Latencies } from "../../src/internal/estimator.js"
 import { bucketCount, bucketOf, edges } from "../../src/internal/histogram.js"
 import { draws, logNormal, pareto, percentile, sometimes, sorted, times, uniform, w1, w2 } from "./samples.js"
@@ -8,10 +8,11 @@ import { draws, logNormal, pareto, percentile, sometimes, sorted, times, uniform
 const record = (
   estimator: LatencyEstimator.LatencyEstimator,
   elapsed: ReadonlyArray<number>,
-  rest: Omit<LatencyEstimator.Sample, "elapsed"> = {}
+  rest: Omit<LatencyEstimator.Sample, "elapsed"> = {},
+  now = 0
 ) => {
   for (const millis of elapsed)
-    LatencyEstimator.unsafeRecord(estimator, 0, { elapsed: Duration.millis(millis), ...rest })
+    LatencyEstimator.unsafeRecord(estimator, now, { elapsed: Duration.millis(millis), ...rest })
 }
 
 const quantile = (estimator: LatencyEstimator.LatencyEstimator, p: number, key?: LatencyEstimator.Key) =>
@@ -157,17 +158,43 @@ describe("time", () => {
     })
   )
 
-  it.effect("a quantile that was asked for is read anew after a second, not for each call", () =>
-    Effect.gen(function* () {
-      const estimator = yield* LatencyEstimator.make
-      record(estimator, Array(1000).fill(10))
-      const before = yield* quantile(estimator, 0.99)
-      record(estimator, Array(90).fill(1000))
-      expect(yield* quantile(estimator, 0.99)).toBe(before)
-      yield* TestClock.adjust("1 second")
-      expect(yield* quantile(estimator, 0.99)).toBeGreaterThan(900)
-    })
-  )
+  describe("a quantile that was asked for", () => {
+    /** Asks at 5 s, when 900 answers took 10 ms, and again after so many that took 1,000 ms. */
+    const isReadAnew = (slow: number, at: number, meanwhile: ReadonlyArray<number>) =>
+      Effect.gen(function* () {
+        const estimator = yield* LatencyEstimator.make
+        const ask = (now: number) => Effect.zipRight(TestClock.setTime(now), quantile(estimator, 0.999))
+        record(estimator, Array(900).fill(10))
+        const before = yield* ask(5000)
+        for (const now of meanwhile) yield* ask(now)
+        record(estimator, Array(slow).fill(1000))
+        return (yield* ask(at)) !== before
+      })
+
+    for (const [name, slow, at, meanwhile, expected] of [
+      ["is the same for a second", 99, 5999, [], false],
+      ["is read anew then", 99, 6000, [], true],
+      ["is read anew at once when a tenth of the samples is new", 100, 5000, [], true],
+      ["is read anew by the first sample after a second in which there was none", 1, 6001, [6000], true]
+    ] as const) {
+      it.effect(name, () =>
+        Effect.map(isReadAnew(slow, at, meanwhile), (isAnew) => expect(isAnew).toBe(expected))
+      )
+    }
+  })
+
+  it("a window does not end with fewer samples than the schedules that learn from it need", () => {
+    const estimator = LatencyEstimator.unsafeMake()
+    for (const warmUp of [300, 250])
+      HedgePolicy.unsafeBegin(
+        HedgePolicy.make({ schedule: HedgeSchedule.quantile(0.9, { warmUp, estimator }) }),
+        0
+      )
+    for (const now of [0, 60_000]) record(estimator, Array(260).fill(10), {}, now)
+    // the first window has taken 300 of them, the second goes on with the others
+    record(estimator, [10], {}, 120_000)
+    expect(Effect.runSync(LatencyEstimator.distribution(estimator)).samples).toBe(521)
+  })
 })
 
 describe("C36: a drift of the primary", () => {
@@ -277,24 +304,44 @@ describe("C38: keys", () => {
 })
 
 describe("what makes no sense", () => {
-  it.effect("is refused with the field's name", () =>
+  const estimator = LatencyEstimator.unsafeMake()
+  const one = LatencyEstimator.fromSamples([10])
+  const { unsafeQuantile, unsafeRecord } = LatencyEstimator
+
+  for (const [what, field, make] of [
+    ["no sample", "sample", () => unsafeRecord(estimator, 0, 5 as never)],
+    ["a sample without a time", "elapsed", () => unsafeRecord(estimator, 0, {} as never)],
+    ["a sample's time", "elapsed", () => unsafeRecord(estimator, 0, { elapsed: -1 })],
+    ["a sample's key", "key", () => unsafeRecord(estimator, 0, { elapsed: 1, key: 5 as never })],
+    ["a part of a key", "key", () => unsafeRecord(estimator, 0, { elapsed: 1, key: ["a", 5 as never] })],
+    ["when a sample is recorded", "now", () => unsafeRecord(estimator, Number.NaN, { elapsed: 1 })],
+    ["a quantile", "quantile", () => unsafeQuantile(estimator, 0, 99)],
+    ["when it is asked for", "now", () => unsafeQuantile(estimator, Number.NaN, 0.9)],
+    ["the key that it is asked of", "key", () => unsafeQuantile(estimator, 0, 0.9, 5 as never)],
+    ["a quantile of a distribution", "quantile", () => one.quantile(99)],
+    ["a time after which some are open", "elapsed", () => one.survival(-1)],
+    ["a latency", "elapsed", () => LatencyEstimator.fromSamples([Number.NaN])]
+  ] as const) {
+    it(`is refused with the field's name: ${what}`, () => {
+      expect(make).toThrowError(expect.objectContaining({ _tag: "HedgePolicyError", field }))
+    })
+  }
+
+  it.effect("is a defect where it is recorded and asked for by an effect", () =>
     Effect.gen(function* () {
-      const estimator = yield* LatencyEstimator.make
-      const fields = yield* Effect.forEach(
-        [
-          LatencyEstimator.record(estimator, { elapsed: -1 }),
-          LatencyEstimator.record(estimator, { elapsed: 1, key: 5 as never }),
-          LatencyEstimator.quantile(estimator, 99),
-          Effect.sync(() => LatencyEstimator.fromSamples([Number.NaN]))
-        ],
-        (effect) =>
-          Effect.map(Effect.exit(effect), (exit) =>
-            Exit.isFailure(exit) && exit.cause._tag === "Die" ? (exit.cause.defect as any).field : exit
-          )
-      )
-      expect(fields).toStrictEqual(["elapsed", "key", "quantile", "elapsed"])
+      for (const effect of [
+        LatencyEstimator.record(estimator, { elapsed: -1 }),
+        LatencyEstimator.quantile(estimator, 99)
+      ])
+        expect(yield* Effect.exit(effect)).toMatchObject({ cause: { _tag: "Die" } })
     })
   )
+
+  it("is no estimator", () => {
+    expect(LatencyEstimator.isLatencyEstimator(estimator)).toBe(true)
+    for (const other of [undefined, null, 5, "x", {}, () => estimator])
+      expect(LatencyEstimator.isLatencyEstimator(other)).toBe(false)
+  })
 
   it.effect("without samples there is no quantile", () =>
     Effect.gen(function* () {
@@ -303,4 +350,13 @@ describe("what makes no sense", () => {
       expect((yield* LatencyEstimator.distribution(estimator)).quantile(0.9)).toStrictEqual(Duration.infinity)
     })
   )
+})
+
+it("samples that do not say so have finished", () => {
+  const { finished, samples } = LatencyEstimator.fromSamples([
+    { elapsed: 10 },
+    { elapsed: 20, finished: false },
+    30
+  ])
+  expect({ finished, samples }).toStrictEqual({ finished: 2, samples: 3 })
 })
