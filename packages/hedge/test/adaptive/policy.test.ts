@@ -565,6 +565,7 @@ describe("what is learned", () => {
     Effect.gen(function* () {
       const fixed = HedgePolicy.make({ schedule: HedgeSchedule.fixed(80) })
       expect(yield* HedgePolicy.inspect(fixed)).toStrictEqual(Option.none())
+      expect(yield* HedgePolicy.keys(fixed)).toStrictEqual([])
     })
   )
 
@@ -595,6 +596,8 @@ describe("an inspection", () => {
         status: "WarmUp",
         samples: 0,
         delays: [],
+        probabilities: [],
+        p99: { unhedged: Duration.infinity, hedged: Duration.infinity },
         achievedExtraLoad: 0
       })
       const latencies = draws(w1, 4000, 40)
@@ -619,6 +622,50 @@ describe("an inspection", () => {
       expect((yield* inspected).achievedExtraLoad).toBe(1)
     })
   )
+
+  const ofQuantile = (estimator: LatencyEstimator.LatencyEstimator) =>
+    HedgePolicy.make({ schedule: HedgeSchedule.quantile(0.9, { estimator }) })
+
+  it.effect("of a quantile tells of a hedge that is always sent, and the load of it", () =>
+    Effect.gen(function* () {
+      const estimator = yield* LatencyEstimator.make
+      for (let i = 0; i < 1000; i++) LatencyEstimator.unsafeRecord(estimator, 0, { elapsed: 10 + i / 50 })
+      const { delays, expectedExtraLoad, probabilities } = Option.getOrThrow(
+        yield* HedgePolicy.inspect(ofQuantile(estimator))
+      )
+      expect(Duration.toMillis(delays[0]!)).toBeCloseTo(28, 0)
+      expect(probabilities).toStrictEqual([1])
+      expect(expectedExtraLoad).toBeCloseTo(0.1, 3)
+    })
+  )
+
+  it.effect("of a policy with a key tells of that, unless another is named", () =>
+    Effect.gen(function* () {
+      const estimator = yield* LatencyEstimator.make
+      for (let i = 0; i < 500; i++)
+        LatencyEstimator.unsafeRecord(estimator, 0, { elapsed: 10, key: i < 300 ? "a" : "b" })
+      const policy = HedgePolicy.keyed(ofQuantile(estimator), "a")
+      const samples = (key?: LatencyEstimator.Key) =>
+        Effect.map(HedgePolicy.inspect(policy, key), (inspection) => Option.getOrThrow(inspection).samples)
+      expect(yield* samples()).toBe(300)
+      expect(yield* samples("b")).toBe(200)
+      expect(yield* samples([])).toBe(500)
+    })
+  )
+
+  it.scoped("tells what is, and not what was, where no hedge is sent", () =>
+    Effect.gen(function* () {
+      const estimator = yield* LatencyEstimator.make
+      const policy = yield* policyOf(HedgePolicy.layerAdaptive({ ...options, estimator }))
+      // two windows in which some answers are slow, and two in which none is
+      for (const [from, slow] of [100, 100, 30, 30].entries())
+        for (let i = 0; i < 300; i++)
+          LatencyEstimator.unsafeRecord(estimator, 60_000 * from, { elapsed: i % 20 === 0 ? slow : 30 })
+      const { p99, status } = Option.getOrThrow(yield* HedgePolicy.inspect(policy))
+      expect(status).toBe("NoGain")
+      expect(Duration.toMillis(p99.unhedged)).toBeLessThan(31)
+    })
+  )
 })
 
 describe("a modified policy", () => {
@@ -634,6 +681,17 @@ describe("a modified policy", () => {
       expect(yield* hedgesOf(policy)).toBe(2)
       expect(yield* hedgesOf(HedgePolicy.modify(policy, { name: "renamed" }))).toBe(2)
       expect(yield* hedgesOf(HedgePolicy.modify(policy, { maxAttempts: 2 }))).toBe(1)
+    })
+  )
+
+  it.effect("that no layer holds goes on with what its schedule knows", () =>
+    Effect.gen(function* () {
+      const estimator = LatencyEstimator.unsafeMake()
+      for (const elapsed of mostly(10, 20)) LatencyEstimator.unsafeRecord(estimator, 0, { elapsed })
+      const schedule = HedgeSchedule.quantile(0.8, { warmUp: 20, estimator })
+      const policy = HedgePolicy.make({ schedule, throttle: HedgeThrottle.unlimited })
+      const inspection = yield* HedgePolicy.inspect(HedgePolicy.modify(policy, { maxAttempts: 3 }))
+      expect(Option.getOrThrow(inspection)).toMatchObject({ status: "Active", samples: 20 })
     })
   )
 
@@ -663,6 +721,22 @@ describe("on a busy event loop", () => {
     // and nothing is left that beats
     await loop.run(100)
     expect(loop.pending).toBe(0)
+  })
+
+  it("takes nothing from the times of calls that come after", async () => {
+    loop = new FakeLoop()
+    const estimator = LatencyEstimator.unsafeMake()
+    const schedule = HedgeSchedule.quantile(0.9, { estimator })
+    const answer = Effect.async<void>((resume) => loop.input(30, () => resume(Effect.void)))
+    for (const blocked of [500, 0, 0]) {
+      Effect.runFork(Hedge.hedge(answer, { schedule }))
+      loop.block(blocked)
+      await loop.run(100)
+    }
+    const { finished, survival } = Effect.runSync(LatencyEstimator.distribution(estimator))
+    expect(finished).toBe(3)
+    expect(survival(29.5)).toBeCloseTo(2 / 3, 6)
+    expect(survival(30.5)).toBe(0)
   })
 })
 
