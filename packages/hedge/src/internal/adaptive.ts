@@ -173,7 +173,6 @@ export class AdaptiveCall {
 
   /** The primary has an outcome. A failure says nothing of latency if it is faster than most answers; else, that an answer took longer. */
   onPrimaryEnded(now: number, answered: boolean): void {
-    if (this.recorded) return
     this.failed = !answered
     const elapsed = this.elapsed(now)
     if (answered || elapsed >= this.current.median) this.record(now, elapsed, answered)

@@ -143,7 +143,6 @@ export const quantile = (q: number, options: QuantileOptions = {}): HedgeSchedul
   const max = millisOf(options.max) ?? Infinity
   if (min > max) refuse("max", options.max, "a duration that is not shorter than min")
   const solve = (survival: Survival): Solved => {
-    if (survival.finished === 0) return { delays: [], sends: [], load: 0 }
     const delay = Math.min(max, Math.max(min, survival.quantile(q)))
     return { delays: [delay], sends: [1], load: survival.of(delay) }
   }
