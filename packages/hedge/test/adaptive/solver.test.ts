@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration } from "effect"
 import { HedgeSchedule, LatencyEstimator } from "effect-hedge"
+import { reaches } from "../../src/internal/adaptiveSchedule.js"
 import { Histogram, sampleOf } from "../../src/internal/histogram.js"
 import { Pairs } from "../../src/internal/pairs.js"
 import { hedgedQuantile, leastLoad, loadOf, missOf, solve, winShareOf } from "../../src/internal/solver.js"
@@ -221,6 +222,14 @@ describe("C40: the budget that an objective needs", () => {
   })
 })
 
+it("an objective is reached also when its share is answered at the very end of the time for it", () => {
+  const survival = survivalOf(draws(w2, 1000, 3))
+  const solution = solve(survival, { extraLoad: 0.1, objective: 0.99, hedges: 1 })
+  const reached = hedgedQuantile(survival, solution, 0.99)
+  const reachesIn = (within: number) => reaches(survival, { objective: 0.99, within, hedges: 1 }, solution)
+  expect([reached - 1e-6, reached, reached + 1e-6].map(reachesIn)).toStrictEqual([false, true, true])
+})
+
 describe("what somebody else knows", () => {
   const latencies = draws(w2, 20_000, 5)
   const own = HedgeSchedule.solve(LatencyEstimator.fromSamples(latencies), { extraLoad: 0.1 })
@@ -281,9 +290,11 @@ describe("what somebody else knows", () => {
   it("of pairs that do not match, or of a third attempt, is refused", () => {
     const solving = (firsts: ReadonlyArray<number>, seconds: ReadonlyArray<number>, maxAttempts = 2) =>
       expect(() => HedgeSchedule.solve({ firsts, seconds }, { extraLoad: 0.1, maxAttempts }))
-    solving([1, 2], [1]).toThrow("seconds")
-    solving([1, -2], [1, 2]).toThrow("firsts")
-    solving([1, 2], [1, Number.NaN]).toThrow("seconds")
-    solving([1, 2], [1, 2], 3).toThrow("maxAttempts")
+    const refused = (field: string) => expect.objectContaining({ _tag: "HedgePolicyError", field })
+    solving([1, 2], [1]).toThrowError(refused("seconds"))
+    solving([1, 2], [1]).toThrowError("as many latencies as there are firsts")
+    solving([1, -2], [1, 2]).toThrowError(refused("firsts"))
+    solving([1, 2], [1, Number.NaN]).toThrowError(refused("seconds"))
+    solving([1, 2], [1, 2], 3).toThrowError(refused("maxAttempts"))
   })
 })
