@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
-  type Config,
+  Config,
   ConfigError,
   ConfigProvider,
   Context,
@@ -12,7 +12,7 @@ import {
   Option,
   TestClock
 } from "effect"
-import { Hedge, HedgeConfig, HedgePolicy } from "effect-hedge"
+import { Hedge, HedgeConfig, HedgePolicy, HedgeSchedule } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 
 type Settings = Readonly<Record<string, string>>
@@ -135,17 +135,20 @@ describe("HedgeConfig", () => {
     })
   )
 
-  it.effect("provides a policy layer, which names the policy by its tag", () =>
+  it.effect.each([
+    ["by its tag", {}, "test/Search"],
+    ["as it is told", { "search.name": "quotes" }, "quotes"]
+  ] as const)("provides a policy layer, which names the policy %s", ([, settings, name]) =>
     Effect.gen(function* () {
       class Search extends HedgePolicy.Tag("test/Search")<Search>() {}
       const environment = Layer.setConfigProvider(
-        fromSettings({ "search.delay": delay, "search.maxAttempts": "3" })
+        fromSettings({ "search.delay": delay, "search.maxAttempts": "3", ...settings })
       )
       const policy = yield* Effect.provide(
         Search,
         Search.layerConfig(HedgeConfig.options("search")).pipe(Layer.provide(environment))
       )
-      assert.deepStrictEqual([policy.name, policy.maxAttempts], ["test/Search", 3])
+      assert.deepStrictEqual([policy.name, policy.maxAttempts], [name, 3])
     })
   )
 
@@ -342,6 +345,22 @@ describe("HedgeConfig", () => {
         )
         const error = yield* Effect.flip(Effect.scoped(Layer.build(layer)))
         assert.include(error.toString(), "hedge.delay")
+      })
+    )
+
+    it.effect("a policy layer of a config of one's own whose value a policy cannot have, by its name", () =>
+      Effect.gen(function* () {
+        const options = Config.map(Config.integer("attempts"), (maxAttempts) => ({
+          schedule: HedgeSchedule.onFailure,
+          maxAttempts
+        }))
+        const layer = HedgePolicy.layerConfig(options).pipe(
+          Layer.provide(Layer.setConfigProvider(fromSettings({ attempts: "1" })))
+        )
+        const error = yield* Effect.flip(Effect.scoped(Layer.build(layer)))
+        assert.deepStrictEqual(texts(error), [
+          "InvalidData maxAttempts: maxAttempts is 1; allowed is a whole number, at least 2"
+        ])
       })
     )
   })

@@ -283,6 +283,23 @@ describe("C57: a policy", () => {
       expect(log).toStrictEqual(["late"])
     })
   )
+
+  it.effect("without an onDiscard says nothing of a success that comes too late", () =>
+    Effect.gen(function* () {
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void logged.push(message))
+      const script = yield* HedgeTest.script([
+        { after: 500, uninterruptibleFrom: 0, succeed: "late" },
+        { after: 10, succeed: "winner" }
+      ])
+      const hedged = Effect.provide(Hedge.withPolicy(script.effect), HedgePolicy.layer(parallel))
+      yield* Effect.fork(Effect.provide(hedged, Logger.replace(Logger.defaultLogger, logger)))
+      yield* TestClock.adjust("1 second")
+      yield* settled
+      expect(yield* script.observed).toMatchObject({ starts: 2, inFlight: 0 })
+      expect(logged).toStrictEqual([])
+    })
+  )
 })
 
 describe("C58: a policy's layer that closes", () => {

@@ -19,21 +19,20 @@ const scratch = new Survival()
 
 /** Hedges per call over the last two windows. */
 class Load {
-  private since = 0
+  private since = Number.NEGATIVE_INFINITY
   private calls = 0
   private hedges = 0
   private earlierCalls = 0
   private earlierHedges = 0
 
   onCall(now: number): void {
-    const isOver = this.calls >= windowSamples || Math.abs(now - this.since) >= windowMillis
-    if (isOver && this.calls > 0) {
+    if (this.calls >= windowSamples || Math.abs(now - this.since) >= windowMillis) {
       this.earlierCalls = this.calls
       this.earlierHedges = this.hedges
       this.calls = 0
       this.hedges = 0
+      this.since = now
     }
-    if (this.calls === 0) this.since = now
     this.calls += 1
   }
 

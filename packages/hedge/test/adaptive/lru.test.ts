@@ -57,4 +57,18 @@ describe("values that were used last are kept", () => {
       })
     )
   })
+  for (const [once, gone] of [
+    [1, "the oldest of those that were used again"],
+    [2, "the oldest of those that were used once, which are an eighth"]
+  ] as const) {
+    it(`of ${most}, ${once} of them used once, there goes for another ${gone}`, () => {
+      const lru = new Lru<string>(most)
+      const use = (key: string) => lru.get(key, () => key)
+      for (let i = 0; i < most - once; i++) for (const _ of "xx") use(`again ${i}`)
+      for (let i = 0; i < once; i++) use(`once ${i}`)
+      use("another")
+      expect(lru.keys).toHaveLength(most)
+      expect(lru.peek(once === 1 ? "again 0" : "once 0")).toBe(undefined)
+    })
+  }
 })

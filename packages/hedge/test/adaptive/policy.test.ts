@@ -463,6 +463,15 @@ describe("keys", () => {
     })
   )
 
+  it.scoped("have the upstream's throttle also in a layer that is built of the policy", () =>
+    Effect.gen(function* () {
+      const policy = yield* withThrottles
+      const layered = yield* policyOf(HedgePolicy.layer(policy))
+      expect(throttleAt(layered, "a")).toBe(throttleAt(policy, "a"))
+      expect(throttleAt(layered, "a")).not.toBe(throttleAt(layered, "b"))
+    })
+  )
+
   it.scoped("give the same policy again, but with a new throttle if the upstream's was forgotten", () =>
     Effect.gen(function* () {
       const policy = yield* withThrottles
@@ -761,6 +770,7 @@ describe("what makes no sense", () => {
     ],
     ["maxAttempts", () => HedgePolicy.layerAdaptive({ extraLoad: 0.1, maxAttempts: 1 })],
     ["target", () => HedgePolicy.layerAdaptive({ extraLoad: 0.1, target: "busy" as never })],
+    ["config", () => HedgePolicy.layerAdaptiveConfig({ extraLoad: 0.1 } as never)],
     ["key", () => HedgePolicy.keyed(HedgePolicy.make({ schedule: HedgeSchedule.parallel }), 5 as never)],
     [
       "maxAttempts",
