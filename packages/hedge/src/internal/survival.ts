@@ -83,7 +83,7 @@ export class Survival {
     const { at } = this
     const from = bucketOf(millis) + 1
     const left = other.at[from]!
-    if (from > this.last || from > other.last || !(left > 0)) return this
+    if (from > this.last || !(left > 0)) return this
     const scale = at[from]! / left
     for (let i = from + 1; i <= other.last; i++) at[i] = scale * other.at[i]!
     at.fill(0, other.last + 1)
@@ -100,9 +100,9 @@ export class Survival {
     this.finished = samples
     // what lies at the very end of a bucket lies in the next one, as everywhere
     for (let i = 1; i < bucketCount; i++) at[i] = of(edges[i]! * (1 - 1e-12))
-    while (this.first < bucketCount - 1 && at[this.first + 1] === 1) this.first++
+    while (at[this.first + 1] === 1) this.first++
     this.last = bucketCount - 1
-    while (this.last > this.first && !(at[this.last]! > 0)) this.last--
+    while (!(at[this.last]! > 0)) this.last--
     return this
   }
 
@@ -137,7 +137,7 @@ export class Survival {
     }
     const from = at[low]!
     const to = at[low + 1]!
-    const share = from > to ? Math.min(1, Math.max(0, (from - left) / (from - to))) : 0
+    const share = from > to ? Math.max(0, (from - left) / (from - to)) : 0
     return edges[low]! + share * (edges[low + 1]! - edges[low]!)
   }
 }
