@@ -52,12 +52,14 @@ export class Survival {
     at.fill(0, this.first, this.last + 1)
     this.addOpen(one)
     if (two !== undefined) this.addOpen(two)
+    // what was taken back leaves bounds that are too wide
+    while (at[this.last] === 0) this.last--
     let left = 1
     let events = 0
     at.fill(1, 0, this.first)
     for (let i = this.first; i <= this.last; i++) {
       const ended = others === undefined ? finished[i]! : finished[i]! + others[i]!
-      const next = ended > 0 ? left * (1 - ended / at[i]!) : left
+      const next = left * (1 - ended / at[i]!)
       events += ended
       at[i] = left
       left = next

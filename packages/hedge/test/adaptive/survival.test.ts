@@ -96,15 +96,18 @@ describe("what is left at a time", () => {
     }
   })
 
-  it("of what was taken back is as if it had not been", () => {
-    const samples = [...ends(900, 905), ...cuts(907)]
-    const histogram = histogramOf([...samples, ...ends(895, 920)])
-    for (const sample of ends(895, 920)) histogram.remove(numberOf(sample))
-    const survival = new Survival().fill(histogram)
-    for (let i = 880; i <= 907; i++) expect(survival.at[i]).toBeCloseTo(atStart(samples, i), 12)
-    expect(survival.unseen).toBeCloseTo(1 / 3, 12)
-    expect(survival.quantile(0.5)).toBeCloseTo(edges[905]! + (edges[906]! - edges[905]!) / 2, 9)
-  })
+  for (const [name, samples, others] of [
+    ["finished", ends(900, 905), undefined],
+    ["was cut off", [...ends(900, 905), ...cuts(907)], undefined],
+    ["lies in the other window", [], [...ends(900, 905), ...cuts(907)]]
+  ] as const) {
+    it(`of what was taken back is as if it had not been, where the slowest that stays ${name}`, () => {
+      const histogram = histogramOf([...samples, ...ends(920, 930)])
+      for (const sample of ends(930, 920)) histogram.remove(numberOf(sample))
+      const survival = new Survival().fill(histogram, others && histogramOf(others))
+      expect(toldBy(survival)).toStrictEqual(toldBy(survivalOf(samples, others)))
+    })
+  }
 
   it("is not told by a window of which all was taken back", () => {
     const empty = histogramOf(ends(910))
