@@ -239,6 +239,8 @@ export const leastLoad = (
   problem: Omit<Problem, "extraLoad">,
   holds: (solution: Solution) => boolean
 ): number | undefined => {
+  // 0 is not found by halving
+  if (holds(noHedge)) return 0
   const isEnough = (extraLoad: number) => holds(solve(survival, { ...problem, extraLoad }))
   let high = 1
   if (!isEnough(high)) return undefined

@@ -186,7 +186,6 @@ export class Windows {
   readBeyond(millis: number, survival: Survival): Survival {
     const { current, memory } = this.history
     this.read(survival)
-    if (memory === undefined) return survival
     const latest = survival.of(millis)
     const chance = standardErrors * Math.sqrt((latest * (1 - latest)) / survival.samples)
     const remembered = scratch.fill(current, memory)
@@ -223,7 +222,6 @@ export class Windows {
 
   /** What has changed stays so: it is what is usual. */
   private accept(): void {
-    if (this.change === undefined) return
     this.change = undefined
     this.yardstick = undefined
   }

@@ -133,7 +133,8 @@ for (const size of ["narrow", "wide"] as const) {
 }
 
 describe("a memory that fades", () => {
-  const memory = () => histogramOf("wide", finished(4), finished(4), cutOff(4), cutOff(6), cutOff(6), finished(8))
+  const memory = () =>
+    histogramOf("wide", finished(4), finished(4), cutOff(4), cutOff(6), cutOff(6), finished(8))
 
   it("keeps a part of what it holds, and takes all of the other", () => {
     const faded = memory()

@@ -242,7 +242,10 @@ describe("what lies beyond a time, from another", () => {
   })
 
   it("counts where the next bucket is the last of both", () => {
-    const survival = survivalOf(ends(900, 905)).extend(middleOf(904), survivalOf([...ends(901), ...cuts(905)]))
+    const survival = survivalOf(ends(900, 905)).extend(
+      middleOf(904),
+      survivalOf([...ends(901), ...cuts(905)])
+    )
     expect(survival.at[905]).toBeCloseTo(0.5, 12)
     expect(survival.unseen).toBeCloseTo(0.5, 12)
   })
