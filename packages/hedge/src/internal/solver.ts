@@ -105,7 +105,7 @@ class Search {
 
   /** Tries one hedge. */
   one(delay: number): void {
-    if (delay >= 0 && this.improve(delay, Number.NaN)) {
+    if (this.improve(delay, Number.NaN)) {
       this.delay = delay
       this.second = Number.NaN
     }
@@ -121,7 +121,6 @@ class Search {
 
   get solution(): Solution {
     const { delay, second, survival } = this
-    if (Number.isNaN(delay)) return noHedge
     this.miss(delay, second, this.time)
     const { alone, both } = this
     const pair = both > 0

@@ -26,13 +26,15 @@ const bimodal = new Survival().sample((t) => {
   return t < 64 ? 0.2 : (0.2 * Math.max(0, 128 - t)) / 64
 }, 1000)
 
-/** So many of 100, in the bucket in which some milliseconds lie. */
+/** So many, in the bucket in which some milliseconds lie. */
 const some = (...groups: ReadonlyArray<readonly [count: number, millis: number]>): Survival => {
   const histogram = new Histogram()
   for (const [count, millis] of groups)
     for (let i = 0; i < count; i++) histogram.add(2 * bucketOf(millis) + 1)
   return new Survival().fill(histogram)
 }
+
+const halfSlow = some([32, 1], [28, 19], [3, 33])
 
 /** The objective of which the tail that is searched for is this: a tenth less than what may be late. */
 const objectiveOf = (tail: number): number => 1 - tail / 0.9
@@ -164,12 +166,15 @@ describe("two hedges, of an optimum that is known", () => {
   })
 
   it("are both left to chance where a second gains more for its cost than the first", () => {
-    // at once, and then to those of which both are late
-    const survival = some([50, 10], [50, 100])
-    const problem = { extraLoad: 0.6, objective: objectiveOf(0.3), hedges: 2 }
-    const { delays, load, sends } = solve(survival, problem)
-    expect(load).toBeLessThanOrEqual(0.6 * (1 + 1e-9))
-    expect(sends).toHaveLength(delays.length)
+    // nearly half are slow: the budget pays for a first to each of them, or for both to four of five
+    const problem = { extraLoad: 0.6, objective: 0.95, hedges: 2 }
+    const { delays, sends } = solve(halfSlow, problem)
+    expect(delays).toHaveLength(2)
+    expect(sends[1]).toBe(1)
+    const [first, second] = delays as [number, number]
+    const cost = halfSlow.of(first) + halfSlow.of(second) * halfSlow.of(second - first)
+    expect(sends[0]).toBeCloseTo(0.6 / cost, 9)
+    expect(sends[0]).toBeLessThan(0.85)
   })
 
   it("are one where a second gains nothing", () => {
@@ -215,6 +220,7 @@ const tiny: Record<string, Survival> = {
   "four that double": some([50, 8], [25, 16], [15, 32], [10, 64]),
   five: some([40, 5], [30, 6], [15, 12], [10, 50], [5, 90]),
   six: some([10, 1], [20, 2], [30, 3], [20, 4], [15, 50], [5, 500]),
+  "as many slow as not": halfSlow,
   "most are slow": some([30, 10], [70, 100])
 }
 
@@ -305,7 +311,9 @@ describe("of tiny distributions", () => {
       [0.05, 0.95],
       [0.1, 0.99],
       [0.3, 0.99],
-      [0.6, 0.999]
+      [0.6, 0.95],
+      [1, 0.99],
+      [1.5, 0.999]
     ] as const) {
       for (const [hedges, brute, bound] of [
         [1, bestOfOne, 1.001],
@@ -320,6 +328,7 @@ describe("of tiny distributions", () => {
           expect(solution.delays.length).toBeLessThanOrEqual(hedges)
           expect(solution.load).toBeCloseTo(loadOf(survival, solution), 12)
           expect(solution.load).toBeLessThanOrEqual(extraLoad * (1 + 1e-9))
+          expect(solution.delays).toStrictEqual([0, ...solution.delays].sort((a, b) => a - b).slice(1))
           for (const send of solution.sends) expect(send).toBeLessThanOrEqual(1)
           // a gain of less than 0.4 % is left
           if (solution === noHedge) expect(best / unhedged).toBeGreaterThan(0.996 / bound)
