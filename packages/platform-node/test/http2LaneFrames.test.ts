@@ -438,6 +438,46 @@ describe("a cancelled request", () => {
     expect(peer.frames(FrameType.Data).map((frame) => frame.flags)).toEqual([0])
   })
 
+  it.each<[string, (ends: Ends, body: Readable) => void]>([
+    ["its lane is destroyed", ({ lane }) => lane.destroy(new Error("enough"))],
+    ["the server resets it", ({ peer }) => peer.reset(1, ErrorCode.Internal)],
+    ["the server resets it and is fine", ({ peer }) => peer.reset(1, ErrorCode.None)],
+    ["the server answers it as a whole", ({ peer }) => peer.answer(1)],
+    ["the server has not begun it", ({ peer }) => peer.goAway(0)],
+    ["the server leaves", ({ peer }) => peer.socket.end()],
+    ["the server ends the connection for an error", ({ peer }) => peer.goAway(1, ErrorCode.EnhanceYourCalm)],
+    [
+      "its lane, which takes no more, is destroyed",
+      ({ lane }) => {
+        lane.drain()
+        lane.destroy(new Error("enough"))
+      }
+    ],
+    [
+      "the server takes no more, and its lane is destroyed",
+      ({ lane, peer }) => {
+        peer.goAway(1)
+        setImmediate(() => lane.destroy(new Error("enough")))
+      }
+    ],
+    ["its body fails", (_, body) => body.destroy(new Error("no more"))]
+  ])("whose upload is cut off because %s never seems whole", async (_, cutOff) => {
+    const ends = await bothEnds()
+    const { lane, owner, peer, send } = ends
+    const body = new Readable({ read() {} })
+    body.push(Buffer.alloc(10))
+    const { exchange } = send({ method: "PUT", body })
+    await peer.until((it) => it.frames(FrameType.Data).length === 1)
+    const gone = new Promise((resolve) => peer.socket.once("close", resolve))
+    cutOff(ends, body)
+    await exchange.settled
+    await owner.until(() => lane.inFlight === 0)
+    lane.destroy(new Error("the test is over"))
+    await gone
+    expect(body.destroyed).toBe(true)
+    expect(peer.frames(FrameType.Data).map((frame) => frame.flags)).toEqual([0])
+  })
+
   it("is reset even if the connection is full: when the server reads again", async () => {
     const wide = 2 ** 30
     const { lane, owner, peer, send } = await bothEnds(

@@ -202,8 +202,9 @@ server.on("request", (request: Http.IncomingMessage, response: Http.ServerRespon
   const chunks: Array<Buffer> = []
   request.on("data", (chunk: Buffer) => chunks.push(chunk))
   request.on("end", () => {
-    // of one whose stream is reset before its end Node says that it ended
+    // of one whose stream is reset before its end Node says that it ended, and of one that is answered already when this server destroys its session
     if (!request.complete || stream?.aborted === true || (stream?.rstCode ?? 0) !== 0) return
+    if (stream?.destroyed === true) return
     checkUpload(request, chunks, call, attempt)
     answer(request, response, mischief)
   })
