@@ -229,7 +229,8 @@ export const solve = (survival: Survival, { extraLoad, hedges, objective }: Prob
   const search = new Search(survival, extraLoad, tail, unhedged)
   searchOne(search, survival, extraLoad)
   if (hedges > 1) searchTwo(search, survival, tail)
-  return search.time > unhedged * (1 - leastGain) ? noHedge : search.solution
+  const gains = search.time <= unhedged * (1 - leastGain)
+  return gains && !Number.isNaN(search.delay) ? search.solution : noHedge
 }
 
 /** The least extra load with which a condition holds of its solution; undefined if none does that sends less than one hedge for each call. */
