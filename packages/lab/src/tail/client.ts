@@ -190,15 +190,14 @@ class Watched extends HedgeAttempt.Fiberless<Response, ClientError> {
   override launch(
     ...args: HedgeAttempt.LaunchArguments<Response, ClientError>
   ): HedgeAttempt.Started | undefined {
-    const { client, copies, request } = this
-    if (!(client.execute(request) instanceof HedgeAttempt.Fiberless)) return undefined
-    const copy = copies.begin(request)
-    const sent = client.execute(copy.request) as HedgeAttempt.Fiberless<Response, ClientError>
-    const started = sent.launch(...args)
+    const { onInterrupt, request } = this.copies.begin(this.request)
+    const sent = this.client.execute(request)
+    const started = sent instanceof HedgeAttempt.Fiberless ? sent.launch(...args) : undefined
+    // the copy that is sent on a fiber gets the next number
     if (started === undefined) return undefined
     return {
       cancel: () => {
-        copy.onInterrupt()
+        onInterrupt()
         started.cancel()
       }
     }

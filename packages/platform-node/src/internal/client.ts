@@ -77,9 +77,6 @@ const scopeOf = (request: Request): AbortSignal | undefined => {
   return signal?.aborted === true ? undefined : signal
 }
 
-const invalidUrl = (request: Request, cause: Error) =>
-  new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause })
-
 const execute = (
   lanes: Lanes,
   request: Request,
@@ -87,7 +84,9 @@ const execute = (
   flags: RuntimeFlags.RuntimeFlags
 ): Effect.Effect<Response, ClientError> => {
   const target = targetOf(request)
-  if (target instanceof Error) return Effect.fail(invalidUrl(request, target))
+  if (target instanceof Error) {
+    return Effect.fail(new HttpClientError.RequestError({ request, reason: "InvalidUrl", cause: target }))
+  }
   const scope = scopeOf(request)
   const sendOnce = (request: Request): Answer => {
     const plain = plainBody(request.body)

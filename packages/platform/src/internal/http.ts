@@ -272,9 +272,10 @@ export const copyOf = (request: Request): Request => HttpClientRequest.setUrl(re
  * An attempt through a client that may be scoped, on a copy of the request: interrupting it aborts the copy, which the scope alone would do much later.
  */
 export const sendInScope = <R>(
-  copy: Request,
+  request: Request,
   postprocess: Stages<unknown, R>["postprocess"]
 ): Effect.Effect<Response | Held, unknown, R> => {
+  const copy = copyOf(request)
   const sent = postprocess(Effect.succeed(copy))
   return held(isTransport(sent) ? sent : abortable(copy, sent))
 }

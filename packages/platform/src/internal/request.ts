@@ -38,14 +38,12 @@ export const copies = (options: CopyOptions): Copies => {
     if (callIdHeader !== undefined) {
       result = HttpClientRequest.setHeader(result, callIdHeader, attempt.callId)
     }
-    const left = deadlineHeader === undefined ? Option.none() : attempt.unsafeTimeLeft()
-    return left._tag === "None"
-      ? result
-      : HttpClientRequest.setHeader(
-          result,
-          deadlineHeader!,
-          String(Math.floor(Duration.toMillis(left.value)))
-        )
+    if (deadlineHeader === undefined) return result
+    return Option.match(attempt.unsafeTimeLeft(), {
+      onNone: () => result,
+      onSome: (left) =>
+        HttpClientRequest.setHeader(result, deadlineHeader, String(Math.floor(Duration.toMillis(left))))
+    })
   }
 
   const replayed = (request: Request): Request =>

@@ -3,7 +3,6 @@ import { Context, Effect, Scope } from "effect"
 import { Hedge, type HedgeAttempt, HedgePolicy } from "effect-hedge"
 import type { Options, OptionsWithPolicy } from "../HttpHedge.js"
 import {
-  copyOf,
   type Held,
   held,
   releaseAtAbort,
@@ -63,7 +62,7 @@ export const callsOf = (
   const targets = targetsOf(options)
 
   const send = (copy: Request, context: Context.Context<never>): Effect.Effect<Response | Held, unknown> =>
-    inScope(context) ? sendInScope(copyOf(copy), postprocess) : held(postprocess(Effect.succeed(copy)))
+    inScope(context) ? sendInScope(copy, postprocess) : held(postprocess(Effect.succeed(copy)))
 
   return (request) =>
     Effect.withFiberRuntime((caller) => {
