@@ -434,15 +434,16 @@ describe("HedgeConfig of a policy that learns", () => {
     })
   )
 
-  it.effect("provides a policy layer that learns", () =>
+  class Quotes extends HedgePolicy.Tag("test/Quotes")<Quotes>() {}
+  const learning = HedgeConfig.adaptive("hedge")
+
+  it.effect.each([
+    ["the default tag", Effect.provide(HedgePolicy.DefaultPolicy, HedgePolicy.layerAdaptiveConfig(learning))],
+    ["a tag of one's own", Effect.provide(Quotes, Quotes.layerAdaptiveConfig(learning))]
+  ] as const)("provides a policy layer that learns, for %s", ([, read]) =>
     Effect.gen(function* () {
       const settings = fromSettings({ "hedge.extraLoad": "0.05", "hedge.objective": "0.999" })
-      const policy = yield* Effect.provide(
-        HedgePolicy.DefaultPolicy,
-        HedgePolicy.layerAdaptiveConfig(HedgeConfig.adaptive("hedge")).pipe(
-          Layer.provide(Layer.setConfigProvider(settings))
-        )
-      )
+      const policy = yield* Effect.withConfigProvider(read, settings)
       assert.strictEqual(policy.maxAttempts, 3)
       const { extraLoad, objective, status } = Option.getOrThrow(yield* HedgePolicy.inspect(policy))
       assert.deepStrictEqual(

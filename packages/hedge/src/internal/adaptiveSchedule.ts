@@ -184,9 +184,7 @@ interface Aim {
  * due. With less it is left to chance who is hedged, and the tail keeps those who are not.
  */
 export const reaches = (survival: Survival, { objective, within }: Aim, solution: Solved): boolean =>
-  within === undefined
-    ? solution.sends.length > 0 && solution.sends[0] === 1
-    : hedgedQuantile(survival, solution, objective) <= within
+  within === undefined ? solution.sends[0] === 1 : hedgedQuantile(survival, solution, objective) <= within
 
 export const neededLoad = (survival: Survival, aim: Aim): number | undefined =>
   leastLoad(survival, aim, (solution) => reaches(survival, aim, solution))

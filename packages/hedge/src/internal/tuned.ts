@@ -78,16 +78,17 @@ export class Tuned {
 
   /**
    * Solves anew when a second has passed and a twentieth of the samples is new, sooner when a tenth is, and at once when all are others. While the
-   * median has grown the solution waits for it to come back.
+   * median has grown the solution waits for it to come back. Where there is none, since too little has been seen, each twentieth is tried.
    */
   private refresh(now: number): void {
     if (this.guards.at(now) === "MedianGrowth") return
     const { changes, recorded, samples } = this.entry.windows
     const fresh = recorded - this.solvedRecorded
+    const areOthers = changes !== this.solvedChanges
     const isDue =
       this.solution === undefined
-        ? samples >= this.spec.warmUp
-        : changes !== this.solvedChanges ||
+        ? samples >= this.spec.warmUp && (areOthers || fresh * 20 >= samples)
+        : areOthers ||
           (fresh >= leastFresh &&
             fresh * 20 >= samples &&
             (fresh * 10 >= samples || Math.abs(now - this.solvedAt) >= 1000))

@@ -76,6 +76,11 @@ describe("the decisions of a call", () => {
     expect(told).toStrictEqual(["call", "take", ["NonFatal", false], ["Win", false], "end"])
   })
 
+  it("have nobody to tell of a hedge's end where the throttle does not ask", () => {
+    const call = begin(HedgeSchedule.fixed(80), { throttle: HedgeThrottle.unlimited })
+    expect(() => call.hedgeUnwound()).not.toThrow()
+  })
+
   it("go on with the first delay that was learned after a failure has launched a hedge", () => {
     const estimator = LatencyEstimator.unsafeMake()
     for (const elapsed of draws(w1, 1000, 40)) LatencyEstimator.unsafeRecord(estimator, 0, { elapsed })
@@ -88,6 +93,29 @@ describe("the decisions of a call", () => {
     const first = delayAfter()
     expect(delayAfter("Failure")).toBe(first)
     expect(delayAfter("Stagger")).not.toBe(first)
+  })
+})
+
+describe("a schedule of a quantile", () => {
+  for (const [q, samples] of [
+    [0.5, 200],
+    [0.9, 200],
+    [0.99, 1000]
+  ] as const)
+    it(`warms up for ${samples} calls before it hedges those that are later than ${q} of them`, () => {
+      const estimator = LatencyEstimator.unsafeMake()
+      const schedule = HedgeSchedule.quantile(q, { estimator })
+      const refusal = () => begin(schedule).refusal(0, "Stagger")
+      for (let i = 1; i < samples; i++) LatencyEstimator.unsafeRecord(estimator, 0, { elapsed: 10 })
+      expect(refusal()).toBe("WarmUp")
+      LatencyEstimator.unsafeRecord(estimator, 0, { elapsed: 10 })
+      expect(refusal()).toBe(undefined)
+    })
+
+  it("may be held to a single delay", () => {
+    const estimator = LatencyEstimator.unsafeMake()
+    for (const elapsed of draws(w1, 1000, 42)) LatencyEstimator.unsafeRecord(estimator, 0, { elapsed })
+    expect(begin(HedgeSchedule.quantile(0.9, { min: 80, max: 80, estimator })).delay()).toBe(80)
   })
 })
 

@@ -316,11 +316,13 @@ describe("what makes no sense", () => {
     ["a part of a key", "key", () => unsafeRecord(estimator, 0, { elapsed: 1, key: ["a", 5 as never] })],
     ["when a sample is recorded", "now", () => unsafeRecord(estimator, Number.NaN, { elapsed: 1 })],
     ["a quantile", "quantile", () => unsafeQuantile(estimator, 0, 99)],
+    ["a quantile that nothing is below", "quantile", () => unsafeQuantile(estimator, 0, 0)],
     ["when it is asked for", "now", () => unsafeQuantile(estimator, Number.NaN, 0.9)],
     ["the key that it is asked of", "key", () => unsafeQuantile(estimator, 0, 0.9, 5 as never)],
     ["a quantile of a distribution", "quantile", () => one.quantile(99)],
     ["a time after which some are open", "elapsed", () => one.survival(-1)],
-    ["a latency", "elapsed", () => LatencyEstimator.fromSamples([Number.NaN])]
+    ["a latency", "elapsed", () => LatencyEstimator.fromSamples([Number.NaN])],
+    ["latencies that are no list", "samples", () => LatencyEstimator.fromSamples(5 as never)]
   ] as const) {
     it(`is refused with the field's name: ${what}`, () => {
       expect(make).toThrowError(expect.objectContaining({ _tag: "HedgePolicyError", field }))

@@ -607,7 +607,8 @@ describe("an inspection", () => {
         delays: [],
         probabilities: [],
         p99: { unhedged: Duration.infinity, hedged: Duration.infinity },
-        achievedExtraLoad: 0
+        achievedExtraLoad: 0,
+        neededExtraLoad: undefined
       })
       const latencies = draws(w1, 4000, 40)
       for (const elapsed of latencies) LatencyEstimator.unsafeRecord(estimator, 0, { elapsed })
@@ -632,6 +633,23 @@ describe("an inspection", () => {
     })
   )
 
+  it.scoped("remembers the tail, though for two windows each primary was cut off before it", () =>
+    Effect.gen(function* () {
+      const estimator = LatencyEstimator.unsafeMake()
+      const policy = yield* policyOf(HedgePolicy.layerAdaptive({ ...options, estimator }))
+      const latencies = draws(w1, 6000, 41)
+      latencies.forEach((latency, i) => {
+        const isCutOff = i >= 2000 && latency > 100
+        const elapsed = isCutOff ? 100 : latency
+        const now = 60_000 * Math.floor(i / 2000)
+        LatencyEstimator.unsafeRecord(estimator, now, { elapsed, finished: !isCutOff })
+      })
+      const { p99 } = Option.getOrThrow(yield* HedgePolicy.inspect(policy))
+      const known = percentile(sorted(latencies.slice(0, 2000)), 0.99)
+      expect(Duration.toMillis(p99.unhedged) / known).toBeCloseTo(1, 1)
+    })
+  )
+
   const ofQuantile = (estimator: LatencyEstimator.LatencyEstimator) =>
     HedgePolicy.make({ schedule: HedgeSchedule.quantile(0.9, { estimator }) })
 
@@ -639,12 +657,15 @@ describe("an inspection", () => {
     Effect.gen(function* () {
       const estimator = yield* LatencyEstimator.make
       for (let i = 0; i < 1000; i++) LatencyEstimator.unsafeRecord(estimator, 0, { elapsed: 10 + i / 50 })
-      const { delays, expectedExtraLoad, probabilities } = Option.getOrThrow(
-        yield* HedgePolicy.inspect(ofQuantile(estimator))
-      )
+      const policy = ofQuantile(estimator)
+      const inspected = Effect.map(HedgePolicy.inspect(policy), Option.getOrThrow)
+      const { delays, expectedExtraLoad, extraLoad, neededExtraLoad, probabilities } = yield* inspected
       expect(Duration.toMillis(delays[0]!)).toBeCloseTo(28, 0)
       expect(probabilities).toStrictEqual([1])
       expect(expectedExtraLoad).toBeCloseTo(0.1, 3)
+      expect([extraLoad, neededExtraLoad]).toStrictEqual([undefined, undefined])
+      HedgePolicy.unsafeBegin(policy, 0).hedged(28, "Failure")
+      expect((yield* inspected).achievedExtraLoad).toBe(1)
     })
   )
 

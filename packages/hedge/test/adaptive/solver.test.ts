@@ -287,6 +287,26 @@ describe("what somebody else knows", () => {
     }
   })
 
+  for (const [what, options, hedges] of [
+    ["one for an objective of 0.99", {}, 1],
+    ["two for one of 0.999", { objective: 0.999 }, 2],
+    ["one if two attempts are all", { objective: 0.999, maxAttempts: 2 }, 1],
+    ["two if three attempts may be", { maxAttempts: 3 }, 2]
+  ] as const) {
+    it(`takes as many hedges as it may: ${what}`, () => {
+      // of two copies one in 44 is late, of three one in 300
+      const often = sometimes(0.15, uniform(500, 1000), uniform(10, 50))
+      const distribution = LatencyEstimator.fromSamples(draws(often, 4000, 7))
+      const { delays } = HedgeSchedule.solve(distribution, { extraLoad: 0.4, ...options })
+      expect(delays).toHaveLength(hedges)
+    })
+  }
+
+  it("is asked for a quantile between 0 and 1", () =>
+    expect(() => own.quantile(99)).toThrowError(
+      expect.objectContaining({ _tag: "HedgePolicyError", field: "quantile", value: 99 })
+    ))
+
   it("of pairs that do not match, or of a third attempt, is refused", () => {
     const solving = (firsts: ReadonlyArray<number>, seconds: ReadonlyArray<number>, maxAttempts = 2) =>
       expect(() => HedgeSchedule.solve({ firsts, seconds }, { extraLoad: 0.1, maxAttempts }))

@@ -177,6 +177,18 @@ describe("two hedges, of an optimum that is known", () => {
     expect(sends[0]).toBeLessThan(0.85)
   })
 
+  it("are a first that is certain, and a second by what it leaves of the budget", () => {
+    // Open are 0.2 at 16 ms and 0.04 at 32: half of the seconds are paid for. Of those that are slow 0.8 + 0.5 · 0.2 · (1 − S(t − 32)) are answered by t,
+    // which is 0.84 at 44. To give both to fewer calls takes until 45.8.
+    const problem = { extraLoad: 0.22, objective: objectiveOf(0.032 * (1 + 1e-9)), hedges: 2 }
+    const solution = solve(bimodal, problem)
+    expect(timeOf(bimodal, solution, 0.032) / 44).toBeLessThan(1.002)
+    expect(solution.sends[0]).toBe(1)
+    expect(solution.sends[1]).toBeGreaterThan(0.3)
+    expect(solution.sends[1]).toBeLessThan(0.7)
+    expect(solution.load).toBeCloseTo(0.22, 9)
+  })
+
   it("are one where a second gains nothing", () => {
     const problem = { extraLoad: 0.2, objective: objectiveOf(0.04 * (1 + 1e-9)), hedges: 2 }
     expect(solve(bimodal, problem).delays).toStrictEqual([expect.closeTo(16, 3)])

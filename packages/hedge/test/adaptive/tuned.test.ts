@@ -138,6 +138,21 @@ describe("a key that warms up", () => {
       expect(solvedOf(key, 0)).toBe(solved)
     })
   }
+
+  for (const [fresh, solved] of [
+    [21, undefined],
+    [22, 422]
+  ] as const) {
+    it(`is tried again when a twentieth is new: with ${fresh} more than 400 it has ${solved ?? "no"} samples to go by`, () => {
+      const key = keyUnder()
+      answered(key, 190, { at: 0 })
+      answered(key, 210, { at: 0, millis: 50, finished: false })
+      expect(solvedOf(key, 0)).toBe(undefined)
+      // more than half of the primaries have been seen now
+      answered(key, fresh, { at: 0 })
+      expect(solvedOf(key, 0)).toBe(solved)
+    })
+  }
 })
 
 describe("a solution is worked out anew", () => {
