@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber, FiberRef, Schedule, TestClock } from "effect"
+import { Cause, Effect, Exit, Fiber, FiberRef, Layer, Schedule, Scheduler, TestClock } from "effect"
 import { Hedge, HedgeOutcome, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 import { type AnyOptions, call, poll, roots, settled, start } from "./support.js"
@@ -271,6 +271,34 @@ describe("C17: a caller that is interrupted", () => {
       expect((yield* script.observed).discarded).toStrictEqual([2])
       expect(yield* recorder.tagged("Discarded")).toMatchObject([{ attempt: 1, reason: "CallerInterrupted" }])
     })
+  )
+
+  it.effect("whatever step its fiber has come to, ends interrupted, and what has begun has ended", () =>
+    Effect.gen(function* () {
+      const begun = new Set<number>()
+      for (let at = 0; at < 40; at++) {
+        const recorder = yield* HedgeTest.recordEvents
+        const listening = yield* Layer.build(recorder.layer)
+        let step = 0
+        const pausesOnce: Scheduler.Scheduler = {
+          scheduleTask: (task, priority) => Scheduler.defaultScheduler.scheduleTask(task, priority),
+          shouldYield: () => (step++ === at ? 0 : false)
+        }
+        const fiber = yield* Hedge.hedge(Effect.never, {
+          schedule: parallel,
+          throttle: HedgeThrottle.unlimited
+        }).pipe(Effect.provide(listening), Effect.withScheduler(pausesOnce), Effect.fork)
+        yield* Effect.yieldNow()
+        expect(isInterruption(yield* Fiber.interrupt(fiber))).toBe(true)
+        yield* settled
+        const { length } = yield* recorder.tagged("CallStarted")
+        expect((yield* recorder.tagged("CallEnded")).map(({ outcome }) => outcome)).toStrictEqual(
+          Array.from({ length }, () => "Interrupted")
+        )
+        begun.add(length)
+      }
+      expect([...begun]).toStrictEqual([0, 1])
+    }).pipe(Effect.scoped)
   )
 })
 

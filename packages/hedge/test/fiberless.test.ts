@@ -59,6 +59,8 @@ const both =
 class Client extends HedgeAttempt.Fiberless<string, string> {
   readonly launches: Array<Launch> = []
   readonly discarded: Array<string> = []
+  /** How many attempts were given a fiber. */
+  fibers = 0
 
   constructor(
     private readonly onLaunch: OnLaunch = () => {},
@@ -82,6 +84,7 @@ class Client extends HedgeAttempt.Fiberless<string, string> {
   }
 
   override commit(): Effect.Effect<string, string> {
+    this.fibers += 1
     return Effect.map(
       HedgeAttempt.current,
       Option.match({ onNone: () => "no attempt", onSome: ({ index }) => `fiber of attempt ${index}` })
@@ -177,6 +180,7 @@ describe("an effect that can be launched without a fiber", () => {
       const [primary, hedge] = client.launches
       expect([primary!.attempt.index, hedge!.attempt.index]).toStrictEqual([0, 1])
       expect(primary!.attempt.callId).toBe(hedge!.attempt.callId)
+      expect(hedge!.attempt.clock.unsafeCurrentTimeMillis()).toBe(400)
       expect((yield* primary!.attempt.timeLeft).pipe(Option.map(String))).toStrictEqual(
         Option.some("Duration(600ms)")
       )
@@ -220,6 +224,20 @@ describe("an effect that can be launched without a fiber", () => {
       yield* TestClock.adjust(1)
       expect(client.launches).toHaveLength(2)
       yield* Fiber.interrupt(fiber)
+    })
+  )
+
+  it.effect("may say so when nobody waits any more, too", () =>
+    Effect.gen(function* () {
+      const client = new Client()
+      const fiber = yield* started(Hedge.hedge(client, onFailure))
+      client.tell(0)
+      yield* Fiber.join(fiber)
+      const { attempt } = client.launches[0]!
+      attempt.queued()
+      attempt.sent()
+      yield* TestClock.adjust("1 minute")
+      expect(client.launches).toHaveLength(1)
     })
   )
 
@@ -306,11 +324,27 @@ describe("a launch", () => {
         const fiber = yield* started(Hedge.hedge(client, { ...onFailure, ...options }))
         expect(yield* poll(fiber)).toStrictEqual(exit)
         expect(client.cancels).toStrictEqual(Array.from({ length: launches }, () => 0))
+        expect(client.fibers).toBe(launch === wantsFiber ? 1 : 0)
         expect(client.discarded).toStrictEqual(classify === undefined ? [] : ["hedge"])
         expect(yield* roots).toBe(before)
       })
     )
   }
+
+  it.effect("that tells the end of two attempts is followed by two at once, and nothing is lost", () =>
+    Effect.gen(function* () {
+      const client: Client = new Client(({ attempt: { index } }) => {
+        if (index === 1) for (const each of [0, 1]) client.tell(each, Exit.fail("down"))
+        if (index === 3) client.tell(3)
+      })
+      const schedule = HedgeSchedule.fixed(80)
+      const policy = { schedule, throttle, maxAttempts: 4, awaitLosers: true }
+      const fiber = yield* started(Hedge.hedge(client, policy))
+      yield* TestClock.adjust(80)
+      expect(yield* poll(fiber)).toStrictEqual(Exit.succeed("attempt 3"))
+      expect(client.cancels).toStrictEqual([0, 0, 1, 0])
+    })
+  )
 
   it.effect("that wanted a fiber and answers none the less is ignored: the fiber's answer counts", () =>
     Effect.gen(function* () {

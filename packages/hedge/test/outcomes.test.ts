@@ -278,9 +278,10 @@ describe("C11: when all attempts are NonFatal", () => {
     Effect.gen(function* () {
       const script = yield* HedgeTest.script<string, string>([
         { after: 10, succeed: "poor" },
-        { after: 20, fail: "down" }
+        { after: 20, fail: "down" },
+        { after: 20, fail: "gone" }
       ])
-      const fiber = yield* start(script, HedgeSchedule.parallel, { classify: allNonFatal })
+      const fiber = yield* start(script, HedgeSchedule.parallel, { maxAttempts: 3, classify: allNonFatal })
       expect(yield* exitAfter(fiber, 20)).toStrictEqual(Exit.succeed("poor"))
       expect((yield* script.observed).discarded).toStrictEqual([])
     })
@@ -296,6 +297,19 @@ describe("C11: when all attempts are NonFatal", () => {
       expect(yield* exitAfter(fiber, 20)).toStrictEqual(Exit.fail("down"))
       yield* settled
       expect((yield* script.observed).discarded).toStrictEqual(["poor"])
+    })
+  )
+
+  it.effect("a sibling that succeeded poorly does not part those that failed", () =>
+    Effect.gen(function* () {
+      const script = yield* HedgeTest.script<string, string>([
+        { fail: "down" },
+        { succeed: "poor" },
+        { fail: "gone" }
+      ])
+      const options = { maxAttempts: 3, classify: allNonFatal }
+      const exit = yield* Effect.exit(call(script, HedgeSchedule.onFailure, options))
+      expect(exit).toStrictEqual(Exit.failCause(Cause.parallel(Cause.fail("down"), Cause.fail("gone"))))
     })
   )
 

@@ -459,9 +459,7 @@ export class Call implements Asker {
   abandon(): void {
     if (this.attempts.length === 0) return
     if (this.settled === undefined) this.settle("Interrupted", undefined)
-    else if (this.winner !== undefined && this.result?._tag === "Success") {
-      this.discard(this.winner, this.result, "CallerInterrupted")
-    }
+    else if (this.result?._tag === "Success") this.discard(this.winner!, this.result, "CallerInterrupted")
   }
 
   /** Whether every attempt and every discard has ended that was begun. */

@@ -21,7 +21,7 @@ const handOver = (call: Call): Answer =>
 /** The result, with what its attempt leaves in the caller: its scope, which is kept whatever comes after, and its FiberRefs (R7, R8). */
 const inherit = (call: Call): Answer => {
   const { result, task, winner } = call
-  const adopted = result!._tag === "Success" && winner?.ended === true ? task.adopt?.(winner) : undefined
+  const adopted = result!._tag === "Success" ? task.adopt?.(winner!) : undefined
   return adopted === undefined
     ? withRefs(call)
     : Effect.zipRight(
