@@ -227,6 +227,23 @@ describe("an effect that can be launched without a fiber", () => {
     })
   )
 
+  it.effect("may wait in a queue while a later one is sent: the next stagger is that one's", () =>
+    Effect.gen(function* () {
+      const client = new Client(({ attempt }) => {
+        if (attempt.index === 1) attempt.queued()
+      })
+      const policy = { ...parallel, schedule: HedgeSchedule.fixed(80), maxAttempts: 4 }
+      const fiber = yield* started(Hedge.hedge(client, policy))
+      yield* TestClock.adjust(100)
+      expect(client.launches).toHaveLength(2)
+      client.tell(0, Exit.fail("down"))
+      expect(client.launches).toHaveLength(3)
+      yield* TestClock.adjust(80)
+      expect(client.launches).toHaveLength(4)
+      yield* Fiber.interrupt(fiber)
+    })
+  )
+
   it.effect("may say so when nobody waits any more, too", () =>
     Effect.gen(function* () {
       const client = new Client()

@@ -578,6 +578,23 @@ describe("listener layers", () => {
     })
   )
 
+  it.effect("tell who is in two layers, also after the inner one has closed", () =>
+    Effect.gen(function* () {
+      const tags: Array<string> = []
+      const listener: HedgeEvent.Listener = { onEvent: ({ _tag }) => tags.push(_tag) }
+      const scope = yield* Scope.make()
+      yield* Effect.gen(function* () {
+        const memo = yield* Layer.makeMemoMap
+        const outer = HedgeEvent.layer(listener)
+        const context = yield* Layer.buildWithMemoMap(outer, memo, yield* Effect.scope)
+        yield* Layer.buildWithMemoMap(HedgeEvent.layer(listener), memo, scope)
+        yield* Scope.close(scope, Exit.void)
+        yield* Effect.provide(hedged, context)
+      }).pipe(Effect.scoped)
+      assert.strictEqual(tags.length, 4)
+    })
+  )
+
   it.effect("tell those that a call found at its start, also after their layer has closed", () =>
     Effect.gen(function* () {
       const { tags, layer } = recorder()

@@ -140,6 +140,20 @@ describe("C31: hedging ends, and what is in flight may still win, after a pushba
     })
   )
 
+  it.effect("comes while the schedule is asked: the call waits for what is in flight", () =>
+    Effect.gen(function* () {
+      const attempts: Attempts = [{ after: 400, succeed: "first" }, busy(50, "DoNotRetry")]
+      const asking = Schedule.addDelayEffect(Schedule.forever, (n) =>
+        n === 0 ? Effect.succeed(10) : Effect.never
+      )
+      const { script, fiber, suppressed } = yield* startBusy(attempts, asking)
+      yield* TestClock.adjust(400)
+      expect(yield* poll(fiber)).toStrictEqual(Exit.succeed("first"))
+      expect(yield* suppressed).toStrictEqual([[2, "Pushback", 60]])
+      expect((yield* script.observed).startedAt).toStrictEqual([0, 10])
+    })
+  )
+
   it.effect("comes while a shorter one runs, with nothing else in flight: the call ends at once", () =>
     Effect.gen(function* () {
       const attempts: Attempts = [busy(10, 200), busy(50, "DoNotRetry")]

@@ -429,6 +429,17 @@ describe("HedgeTracing", () => {
     })
   )
 
+  it.effect("is not needed for attempts to stand in their caller's span", () =>
+    Effect.gen(function* () {
+      const hedged = Hedge.hedge(Effect.currentParentSpan, options)
+      const recorder = yield* HedgeTest.recordEvents
+      for (const call of [hedged, Effect.provide(hedged, recorder.layer)]) {
+        const span = yield* Effect.withSpan(call, "caller")
+        assert.strictEqual(span._tag === "Span" ? span.name : "external", "caller")
+      }
+    })
+  )
+
   it.effect("has attempts run in its spans also beside a listener that has none", () =>
     Effect.gen(function* () {
       const { spans, traced } = yield* recording

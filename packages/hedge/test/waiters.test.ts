@@ -43,4 +43,21 @@ describe("waiters", () => {
       })
     )
   })
+
+  it("keep their order when gaps are closed, because more have left than wait", () => {
+    const dues = Array.from({ length: 200 }, (_, i) => (i * 77) % 200)
+    for (const stay of [1, 2, 3, 10, 99]) {
+      const waiters = new Waiters()
+      const all = dues.map((due): Waiter => ({ due, place: -1, ring: () => {} }))
+      for (const waiter of all) waiters.add(waiter)
+      // those that are due first leave: what stays had its place far down
+      const left = all.filter(({ due }) => due >= stay)
+      for (const waiter of left.sort((a, b) => a.due - b.due)) waiters.remove(waiter)
+      for (let due = 0; due < stay; due++) {
+        expect(waiters.first!.due).toBe(due)
+        waiters.remove(waiters.first!)
+      }
+      expect(waiters.isEmpty).toBe(true)
+    }
+  })
 })
