@@ -23,6 +23,17 @@ const ways = [
 
 const policy = { schedule: HedgeSchedule.onFailure }
 
+it.effect("the shortcut is not taken by a fiber of another copy of Effect", () =>
+  Effect.withFiberRuntime((fiber) => {
+    const foreign = new Proxy(fiber, {
+      get: (target, key) => (key === "constructor" ? class {} : Reflect.get(target, key))
+    })
+    assert.isDefined(shortcutFor(fiber))
+    assert.isUndefined(shortcutFor(foreign))
+    return Effect.void
+  })
+)
+
 describe.each(ways)("fibers started by %s", (_, short) => {
   const started = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Effect.acquireUseRelease(
