@@ -13,7 +13,7 @@
  * | `maxAttempts` | whole number ≥ 2 | 2 | attempts in all, the primary included |
  * | `deadline` | duration > 0 | none | one for the whole call |
  * | `attemptTimeout` | duration > 0 | none | ends one attempt as `NonFatal` |
- * | `minTimeLeft` | duration | 0 | no hedge with less than this left until the deadline; needs a longer `deadline` |
+ * | `minTimeLeft` | duration | 0; of a policy that learns, the time in which the fastest twentieth of primaries answers | no hedge with less than this left until the deadline; needs a longer `deadline` |
  * | `target` | `any` or `idle` | `any` | `idle`: hedges go only to a target with nothing in flight |
  * | `maxPushback` | duration | 1 second | a longer pushback means do-not-retry |
  * | `awaitLosers` | boolean | `false` | wait for interrupted attempts before the answer is given |
@@ -26,6 +26,7 @@
  *
  * - A duration has its unit: `80 millis`, `1.5 seconds`, `2 minutes`, or is `Infinity`. A boolean is `true`, `yes`, `on`, `1`, or `false`, `no`,
  *   `off`, `0`.
+ *
  * {@link adaptive} reads a policy that learns from the extra load that it may cause: the keys of the table but `delay`, `quantile`, `min`, `max` and
  * the last three, and besides
  *
@@ -38,8 +39,9 @@
  * where `warmUp` is 10 / `extraLoad` and at least 200, `holdout` the smaller of 0.01 and a tenth of 1 − `objective`, `maxAttempts` 2, and 3 from an
  * objective of 0.999 on. With `enabled` off it goes on to learn.
  *
- * - With none of the last four keys the policy names no throttle, and its calls use `HedgeThrottle.Default`. With any of them it has one of its
- *   own, `all(loadBudget(…), tokenBucket(…))`, made each time the config is read: read it once, in a layer.
+ * - With none of `extraLoad`, `burst`, `maxTokens` and `tokenRatio` a policy of {@link options} names no throttle, and its calls use
+ *   `HedgeThrottle.Default`. With any of them it has one of its own, `all(loadBudget(…), tokenBucket(…))`, made each time the config is read: read
+ *   it once, in a layer.
  * - A value that makes no sense fails with a `ConfigError` that names its path, the value, and what is allowed; nothing is clamped. All bad
  *   values are reported at once.
  * - An environment has keys such as `HEDGE_MAX_ATTEMPTS` with `ConfigProvider.constantCase(ConfigProvider.fromEnv())`.

@@ -82,7 +82,7 @@ export interface AttemptStarted extends Base {
 export interface AttemptEnded extends Base {
   readonly _tag: "AttemptEnded"
   readonly attempt: number
-  /** What its exit meant to the call; `Cancelled` if it was interrupted or the call had ended. */
+  /** What its exit meant to the call; `NonFatal` if it had timed out, else `Cancelled` if the call had ended before it. */
   readonly outcome: "Win" | "NonFatal" | "Fatal" | "Cancelled"
   readonly exit: Exit.Exit<unknown, unknown>
   /** From its launch to its end, or to its interruption. */

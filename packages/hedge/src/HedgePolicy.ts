@@ -10,7 +10,7 @@
  * | `maxAttempts` | 2 | attempts in all, the primary included; at least 2 |
  * | `deadline` | none | one for the whole call; it then fails with `HedgeError` (`DeadlineExceeded`) |
  * | `attemptTimeout` | none | ends one attempt as `NonFatal` with `HedgeError` (`AttemptTimeout`) |
- * | `minTimeLeft` | 0 | no hedge is sent with less time than this until the deadline |
+ * | `minTimeLeft` | 0; of a schedule that learns, the time in which the fastest twentieth of primaries answers | no hedge is sent with less time than this until the deadline |
  * | `maxPushback` | 1 second | a longer pushback means do-not-retry |
  * | `throttle` | `HedgeThrottle.Default` | who may send a hedge |
  * | `classify` | `HedgeOutcome.fromExit` | what an attempt's exit means |
@@ -96,7 +96,10 @@ export interface Options<
   readonly onDiscard?: (value: A) => Effect.Effect<void, never, R>
   /** Ends one attempt as `NonFatal`. Default none. */
   readonly attemptTimeout?: T
-  /** No hedge is sent when less than this is left until the deadline. Default 0. */
+  /**
+   * No hedge is sent when less than this is left until the deadline. Default 0; of a schedule that learns, the time in which the fastest
+   * twentieth of primaries answers.
+   */
   readonly minTimeLeft?: In
   /** A pushback longer than this means do-not-retry. Default 1 second. */
   readonly maxPushback?: In

@@ -5,8 +5,8 @@
  * hedging. The ones of this module are answered without running an effect, which makes a call that needs no hedge cheaper.
  *
  * - A delay of zero launches the next attempt at once; `Infinity` waits for an attempt to fail.
- * - A schedule is asked once after each launch. A failed attempt launches the next one at once and uses the pending
- *   step; a schedule that is done ends hedging after failures, too.
+ * - A schedule is asked once after each launch, and after each staggered hedge that was refused, which so uses up a step. A failed
+ *   attempt launches the next one at once and uses the pending step; a schedule that is done ends hedging after failures, too.
  *
  * @example
  * import { Effect, Schedule } from "effect"
@@ -89,8 +89,9 @@ export interface BudgetedOptions extends LearningOptions {
  * A stagger that is the quantile `q` of the primary's latency, as it is now: after every launch, a share 1 − q of calls sends a hedge.
  *
  * A schedule that learns, as this one and {@link budgeted} do, records the primary of each call (see `LatencyEstimator`), looks at the
- * distribution anew every second or when a tenth of it is new, and suspends itself (`Suspended`) when hedging would harm: when the median has
- * grown past twice what is usual, when an upstream pushes back, and when hedges win less than a third as often as independent copies would.
+ * distribution anew when a second has passed and a twentieth of it is new (at least 20 samples), or sooner when a tenth is, and
+ * suspends itself (`Suspended`) when hedging would harm: when the median has grown past twice what is usual, when an upstream pushes back, and
+ * when hedges win less than a third as often as independent copies would.
  * `HedgePolicy.inspect` says what it knows and does.
  *
  * Make it once, not in each call: what it learns belongs to the value, or to the layer of the policy. Combined with another schedule it goes on

@@ -76,7 +76,7 @@ export interface Defaults {
   readonly windowSize?: number
   /** The same, on all streams of a lane. Default 1,048,576. */
   readonly connectionWindowSize?: number
-  /** Between two PINGs of HTTP/2 while requests are in flight; `Infinity` sends none. Default 500 ms. */
+  /** Between two PINGs of HTTP/2 while requests are in flight; `Infinity` sends only those that confirm a reset. Default 500 ms. */
   readonly pingInterval?: Duration.DurationInput
   /** An HTTP/2 lane on which nothing has come for so long, with a PING out, is taken for dead. Default 10 s. */
   readonly pingTimeout?: Duration.DurationInput

@@ -83,7 +83,8 @@ export interface Options {
   readonly replicas?: ReadonlyArray<string>
   /**
    * What tells the calls of an origin apart for a policy that learns: a text, or several of which each stands under those before it, such as the
-   * route and a class of sizes. A throw, or what is neither, fails the call with that defect. Default {@link routeOf}.
+   * route and a class of sizes. A throw, or what is neither, fails the call with that defect. Default {@link routeOf}; of
+   * {@link events} `[routeOf(request), "events"]`.
    */
   readonly key?: (request: HttpClientRequest.HttpClientRequest) => LatencyEstimator.Key
   /** Whether the request's `Authorization`, `Cookie` and `Proxy-Authorization` go to replicas too. Default `"include"`. */

@@ -30,7 +30,7 @@ const inUnit = <Type extends MetricKeyType.MetricKeyType<any, any>>(
 const counterKey = (name: string, unit: string, description: string) =>
   inUnit(unit, MetricKey.counter(name, { description, incremental: true }))
 
-/** 1, 2, 3, 5, 7 in each decade from 1 ms to 70 s: a tail is read to within a third. (3 × 0.1 would be 0.30000000000000004.) */
+/** 1, 2, 3, 5, 7 in each decade from 1 ms to 70 s: a tail is read to within a factor of 2. (3 × 0.1 would be 0.30000000000000004.) */
 const boundaries = MetricBoundaries.fromIterable(
   [1, 10, 100, 1_000, 10_000].flatMap((decade) => [1, 2, 3, 5, 7].map((step) => (step * decade) / 1_000))
 )
