@@ -1,4 +1,4 @@
-import { HttpClient, type HttpClientResponse } from "@effect/platform"
+import { HttpBody, HttpClient, type HttpClientResponse } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { NodeHedgeClient } from "@effect-hedge/platform-node"
 import { Effect, Fiber, Option, Stream } from "effect"
@@ -64,6 +64,30 @@ describe.each(protocols)("Over $protocol a request that is interrupted", ({ laye
       yield* idle
     }).pipe(Effect.provide(layer))
   )
+
+  for (const [where, sent] of [
+    ["in a scope that goes on", HttpClient.withScope],
+    ["on a lane that is idle", (client: HttpClient.HttpClient) => client]
+  ] as const) {
+    it.scopedLive(`by nobody, and was answered, leaves nothing behind ${where}`, () =>
+      Effect.gen(function* () {
+        const server = yield* serve((_, response) => response.end("answer"), protocol)
+        const client = sent(yield* HttpClient.HttpClient)
+        const send = Effect.gen(function* () {
+          const bytes = new Uint8Array(100)
+          const response = yield* client.post(server.url, { body: HttpBody.uint8Array(bytes) })
+          expect(yield* response.text).toBe("answer")
+          return new WeakRef(bytes)
+        })
+        const bytes = yield* send
+        // what has been looked at is kept until the turn ends
+        yield* Effect.zipRight(
+          turn,
+          Effect.sync(() => globalThis.gc!())
+        ).pipe(Effect.repeat({ until: () => bytes.deref() === undefined }))
+      }).pipe(Effect.provide(layer))
+    )
+  }
 
   it.scopedLive("by nobody, but forgotten with its body unread, is given up with its response", () =>
     Effect.gen(function* () {

@@ -272,6 +272,48 @@ describe("what becomes of a request when the server", () => {
     expect(exchange.outcome).toBe("error")
   })
 
+  it.each([
+    ["by a reset", (peer: FramePeer) => peer.reset(1, ErrorCode.RefusedStream)],
+    ["by a GOAWAY", (peer: FramePeer) => peer.goAway(0)]
+  ] as const)(
+    "refuses an upload of which nothing has been read, %s: another lane sends it whole",
+    async (_, refuse) => {
+      const { peer, send } = await bothEnds()
+      const body = new Readable({ read() {} })
+      const { exchange } = send({ method: "POST", body })
+      await peer.opened(1)
+      refuse(peer)
+      await exchange.settled
+      expect([exchange.outcome, body.destroyed]).toEqual(["refused", false])
+
+      const other = await bothEnds()
+      const again = other.send({ method: "POST", body }).exchange
+      body.push("whole")
+      body.push(null)
+      await other.peer.until((it) => it.frames(FrameType.Data).some(({ flags }) => flags === 1))
+      expect(Buffer.concat(other.peer.frames(FrameType.Data).map(({ payload }) => payload)).toString()).toBe(
+        "whole"
+      )
+      other.peer.answer(1)
+      await again.settled
+      expect(again.outcome).toBe("end")
+    }
+  )
+
+  it("ends the connection after a whole answer for which there was no room: it is told whole", async () => {
+    const { owner, peer, send } = await bothEnds()
+    const { exchange } = send()
+    exchange.hasRoom = false
+    await peer.opened(1)
+    peer.headers(1, [[":status", "200"]], "more")
+    peer.data(1, "a", "more")
+    await exchange.until((it) => it.text === "a")
+    peer.data(1, "b", "end")
+    peer.socket.end()
+    await owner.closed
+    expect([exchange.outcome, exchange.text]).toEqual(["end", "ab"])
+  })
+
   it("sends what are no frames: an error, by the time the connection counts as dead", async () => {
     const { owner, peer, send } = await bothEnds({}, { pingInterval: 10, pingTimeout: 50 })
     const { exchange } = send()
@@ -400,7 +442,7 @@ describe("a cancelled request", () => {
     expect(peer.streams).toEqual([1])
   })
 
-  it("whose answer is there already needs no reset", async () => {
+  it("whose answer has come whole needs no reset: it is told of it all, though it has no room", async () => {
     const { lane, owner, peer, send } = await bothEnds()
     const { exchange, sent } = send()
     exchange.hasRoom = false
@@ -409,16 +451,13 @@ describe("a cancelled request", () => {
     peer.data(1, "a", "more")
     await exchange.until((it) => it.text === "a")
     peer.data(1, "b", "end")
-    const other = send().exchange
+    await exchange.settled
+    sent.cancel()
+    expect([exchange.outcome, exchange.text]).toEqual(["end", "ab"])
+    await owner.until(() => lane.inFlight === 0)
+    const last = send().exchange
     await peer.opened(2)
     peer.answer(3)
-    await other.settled
-    sent.cancel()
-    await owner.until(() => lane.inFlight === 0)
-    expect(exchange.told).toEqual(["sent", "headers", "data"])
-    const last = send().exchange
-    await peer.opened(3)
-    peer.answer(5)
     await last.settled
     expect(peer.frames(FrameType.RstStream)).toEqual([])
   })

@@ -1,8 +1,10 @@
+import { Readable } from "node:stream"
 import { HttpBody, HttpClient, HttpClientRequest } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Stream } from "effect"
+import { Effect, Fiber, type Scheduler, Stream } from "effect"
 import { serve } from "../../platform/test/support/server.js"
-import { idle, lanes, protocols } from "./support/clients.js"
+import { idle, lanes, protocols, turn } from "./support/clients.js"
+import { recording, requestsOf } from "./support/spans.js"
 
 const post = (url: string, body: HttpBody.HttpBody) =>
   Effect.flatMap(HttpClient.HttpClient, (client) =>
@@ -56,6 +58,44 @@ describe.each(protocols)("A request over $protocol", ({ layer, protocol }) => {
       expect(error).toMatchObject({ _tag: "RequestError", reason: "Transport" })
       yield* idle
       expect(yield* echoed(server.url, HttpBody.text("next"))).toBe("next")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.scopedLive("whose body fails at any step of its fiber fails, and holds nothing", () =>
+    Effect.gen(function* () {
+      const server = yield* echo
+      for (let at = 0; at < 60; at++) {
+        const body = new Readable({ read() {} }).on("error", () => {})
+        let step = 0
+        const pausesOnce: Scheduler.Scheduler = {
+          // after the body has told its error
+          scheduleTask: (task) => void setImmediate(task),
+          shouldYield: () => (step++ === at ? 0 : false)
+        }
+        const fiber = yield* post(server.url, HttpBody.raw(body)).pipe(
+          Effect.withScheduler(pausesOnce),
+          Effect.fork
+        )
+        yield* turn
+        body.destroy(new Error("no more"))
+        expect(yield* Effect.flip(Fiber.join(fiber))).toMatchObject({
+          _tag: "RequestError",
+          reason: "Transport"
+        })
+      }
+      yield* idle
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.scopedLive("that is a web stream is sent once; sent again it fails, and its span ends", () =>
+    Effect.gen(function* () {
+      const server = yield* echo
+      const { spans, tracer } = yield* recording
+      const body = HttpBody.raw(new Blob(["a body"]).stream())
+      const send = Effect.withTracer(echoed(server.url, body), tracer)
+      expect(yield* send).toBe("a body")
+      expect(yield* Effect.flip(send)).toMatchObject({ _tag: "RequestError", reason: "Encode" })
+      expect(requestsOf(spans)).toEqual(["http.client POST: 200", "http.client POST: Encode"])
     }).pipe(Effect.provide(layer))
   )
 

@@ -70,6 +70,7 @@ const rawOf = (raw: unknown, request: Request): Effect.Effect<Encoded, HttpClien
     return Effect.succeed({ body: Readable.fromWeb(raw.stream() as ReadableStream), headers: sized })
   }
   if (raw instanceof globalThis.ReadableStream) {
+    if (raw.locked) return unreadable(request, "a raw stream can be sent once; this one is being read")
     return Effect.succeed({ body: Readable.fromWeb(raw as ReadableStream), headers })
   }
   if (Symbol.asyncIterator in Object(raw) || Symbol.iterator in Object(raw)) {
@@ -78,11 +79,8 @@ const rawOf = (raw: unknown, request: Request): Effect.Effect<Encoded, HttpClien
       headers
     })
   }
-  return Effect.fail(
-    new HttpClientError.RequestError({
-      request,
-      reason: "Encode",
-      description: "a raw body is text, bytes, a Blob, a form or a stream of bytes"
-    })
-  )
+  return unreadable(request, "a raw body is text, bytes, a Blob, a form or a stream of bytes")
 }
+
+const unreadable = (request: Request, description: string) =>
+  Effect.fail(new HttpClientError.RequestError({ request, reason: "Encode", description }))

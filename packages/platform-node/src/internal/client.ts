@@ -14,6 +14,7 @@ import { Launched } from "./launched.js"
 import type { LaneResponse } from "./response.js"
 import { answerOf, interrupted, start, transferOf } from "./sending.js"
 import { isTraced, RequestSpan } from "./trace.js"
+import type { Transfer } from "./transfer.js"
 import { type Target, targetOf } from "./url.js"
 
 type Request = HttpClientRequest.HttpClientRequest
@@ -42,29 +43,29 @@ const send = (
   flags: RuntimeFlags.RuntimeFlags
 ): Answer => {
   const context = fiber.currentContext
-  let onHead: () => void
-  const transfer = transferOf(
-    lanes,
-    request,
-    target,
-    encoded,
-    context,
-    HedgeAttempt.fromContext(context),
-    () => onHead()
-  )
+  let transfer: Transfer | undefined
+  // in one step, since the fiber may yield between two: meanwhile its lanes could be closed, or its body fail
   const head = Effect.async<void>((resume) => {
-    onHead = () => resume(Effect.void)
+    const attempt = HedgeAttempt.fromContext(context)
+    const onHead = () => resume(Effect.void)
+    transfer = transferOf(lanes, request, target, encoded, context, attempt, onHead)
     start(transfer)
-    scope?.addEventListener("abort", () => transfer.cancel(scopeClosed), { once: true })
+    if (scope !== undefined) cancelAtAbort(transfer, scope)
   })
   const onSuccess = (): Answer => {
-    if (transfer.isAnswered && willUnwind(fiber, flags)) transfer.cancel(interrupted)
-    return answerOf(request, transfer)
+    if (transfer!.isAnswered && willUnwind(fiber, flags)) transfer!.cancel(interrupted)
+    return answerOf(request, transfer!)
   }
   return guarded(head, flags, onSuccess, (cause) => {
-    transfer.cancel(interrupted)
+    transfer?.cancel(interrupted)
     return Effect.failCause(cause)
   })
+}
+
+/** A scope may outlive many requests: it keeps none of them. Those in flight are kept by their lanes. */
+const cancelAtAbort = (transfer: Transfer, scope: AbortSignal): void => {
+  const held = new WeakRef(transfer)
+  scope.addEventListener("abort", () => held.deref()?.cancel(scopeClosed), { once: true })
 }
 
 /** Whether a fiber that has been interrupted is about to notice it. */
@@ -98,7 +99,8 @@ const execute = (
   }
   if (!isTraced(request, fiber)) return sendOnce(request)
   const span = new RequestSpan(request, target, fiber, fiber.currentSpan)
-  const answer = Effect.withParentSpan(sendOnce(span.propagatedBy(request)), span.span)
+  const sending = Effect.suspend(() => sendOnce(span.propagatedBy(request)))
+  const answer = Effect.withParentSpan(sending, span.span)
   return Effect.onExit(answer, (exit) => Effect.sync(() => span.end(exit)))
 }
 

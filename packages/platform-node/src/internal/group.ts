@@ -18,7 +18,7 @@ const mostRefusals = 3
 /** The lanes to one upstream, and the requests that wait for one. */
 export class LaneGroup {
   private readonly members = new Set<Member>()
-  /** Lanes with room, the one that was used last at the end. Those that have filled up or closed since are dropped when they are come across. */
+  /** Lanes with room, the one that was used last at the end. Those that have filled up since are dropped when they are come across. */
   private readonly free: Array<Member> = []
   /** In the order in which they are served. */
   private waiting = new Set<Transfer>()
@@ -155,9 +155,16 @@ export class LaneGroup {
 
   onClosed(member: Member, error: Error | undefined): void {
     this.members.delete(member)
+    this.unlist(member)
     this.reporter?.laneClosed(this, member, error)
     this.open()
     this.checkEmpty()
+  }
+
+  private unlist(member: Member): void {
+    if (!member.listed) return
+    member.listed = false
+    this.free.splice(this.free.indexOf(member), 1)
   }
 
   private drain(member: Member, reason: DrainReason): void {

@@ -234,12 +234,20 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     this.drainer = undefined
     this.exchange = undefined
     this.inFlight = 0
+    this.forgetRequest()
     if (this.state === "open") this.owner.onFree(this)
     else this.socket.destroy()
   }
 
+  /** A lane may be idle for long. */
+  private forgetRequest(): void {
+    this.request.headers = null
+    this.request.body = null
+  }
+
   private onClose(): void {
     clearTimeout(this.drainer)
+    this.forgetRequest()
     void this.client.destroy()
     this.owner.onClosed(this, this.closedBy)
   }

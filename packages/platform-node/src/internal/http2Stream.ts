@@ -65,7 +65,7 @@ function onData(this: LaneStream, chunk: Uint8Array): void {
   const sent = this[request]
   sent.host.onReceived()
   if (sent.settled) return sent.drop(chunk.length)
-  if (!sent.exchange.onData(chunk) && !sent.settled) this.pause()
+  if (!sent.exchange.onData(chunk) && !sent.settled && !sent.whole) this.pause()
 }
 
 function onEnd(this: LaneStream): void {
@@ -81,7 +81,7 @@ function onClose(this: LaneStream): void {
 }
 
 function onAborted(this: LaneStream): void {
-  this[request].stopUpload()
+  this[request].onAborted()
 }
 
 /**
@@ -89,8 +89,12 @@ function onAborted(this: LaneStream): void {
  * still open hears of its last frame.
  */
 function push(this: LaneStream, chunk: unknown, encoding?: BufferEncoding): boolean {
-  if (chunk === null && !this.closed) this[request].whole = true
-  return Readable.prototype.push.call(this, chunk, encoding)
+  const isWhole = chunk === null && !this.closed
+  if (isWhole) this[request].whole = true
+  const wantsMore = Readable.prototype.push.call(this, chunk, encoding)
+  // no more can be held back, and what waits here is lost when the connection ends
+  if (isWhole) this.resume()
+  return wantsMore
 }
 
 /** Node ends a stream that it is about to reset: to the server the half of an upload that has been sent would pass for the whole. */
@@ -130,7 +134,7 @@ export class Http2Request implements Sent {
     stream[request] = this
     stream.push = push
     stream.on("response", onResponse).on("end", onEnd).on("error", onError).on("close", onClose)
-    if (body instanceof Readable) this.upload(body, stream)
+    if (body instanceof Readable) this.startUpload(body, stream)
     else if (!empty) stream.end(body)
     exchange.onSent()
   }
@@ -169,14 +173,27 @@ export class Http2Request implements Sent {
     if (this.dropped >= mostDropped && !this.whole) this.stream!.pause()
   }
 
-  stopUpload(): void {
-    const { body } = this.exchange
-    if (!(body instanceof Readable)) return
-    body.unpipe(this.stream)
-    body.destroy()
+  /** The server takes no more of the upload. If nothing of it has been read, another lane may. */
+  onAborted(): void {
+    if (this.isTouched) this.stopUpload()
+    else this.upload?.unpipe(this.stream)
   }
 
-  private upload(body: Readable, stream: LaneStream): void {
+  private get upload(): Readable | undefined {
+    const { body } = this.exchange
+    return body instanceof Readable ? body : undefined
+  }
+
+  private get isTouched(): boolean {
+    return this.upload?.readableDidRead === true
+  }
+
+  private stopUpload(): void {
+    this.upload?.unpipe(this.stream)
+    this.upload?.destroy()
+  }
+
+  private startUpload(body: Readable, stream: LaneStream): void {
     stream.on("aborted", onAborted)
     finished(body, { writable: false }, (cause) => {
       if (cause == null || this.settled || stream.closed) return
@@ -190,18 +207,18 @@ export class Http2Request implements Sent {
 
   private fail({ error, refused }: Failure): void {
     if (this.settled) return
-    const { body } = this.exchange
-    const untouched = !(body instanceof Readable && body.readableDidRead)
+    const isAsNew = refused && !this.isTouched
     this.settled = true
-    if (!(refused && untouched)) this.stopUpload()
+    if (!isAsNew) this.stopUpload()
     this.release()
-    if (refused && untouched) this.exchange.onRefused(error)
+    if (isAsNew) this.exchange.onRefused(error)
     else this.exchange.onError(error)
     this.host.onSettled()
   }
 
   private endUpload(): void {
     const stream = this.stream!
+    this.stopUpload()
     if (stream.closed) stream.destroy()
     else if (!stream.writableFinished) this.giveUp()
   }
