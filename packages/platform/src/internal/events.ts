@@ -10,6 +10,7 @@ import {
   held,
   heldUnlessEvents,
   release,
+  responseOf,
   type Stages,
   stagesOf
 } from "./http.js"
@@ -87,8 +88,7 @@ const answer = (
       const onBegun = () => {
         begun = true
       }
-      const response = result instanceof Held ? result.error.response : result
-      const releaseUnread = Effect.suspend(() => (begun ? Effect.void : release(response)))
+      const releaseUnread = Effect.suspend(() => (begun ? Effect.void : release(responseOf(result))))
       return Effect.as(
         Effect.addFinalizer(() => releaseUnread),
         streamOf(result, onBegun, decisive)

@@ -201,6 +201,10 @@ export const held = <R>(
 export const unheld = (result: Response | Held): Effect.Effect<Response, HttpClientError.ResponseError> =>
   result instanceof Held ? Effect.fail(result.error) : Effect.succeed(result)
 
+/** The response that an attempt ended with, be it within a failure. */
+export const responseOf = (result: Response | Held): Response =>
+  result instanceof Held ? result.error.response : result
+
 // --- responses of server-sent events ---------------------------------------------------------------------------------
 
 const eventStream = "text/event-stream"
@@ -277,15 +281,18 @@ export const sendInScope = <R>(
 ): Effect.Effect<Response | Held, unknown, R> => {
   const copy = copyOf(request)
   const sent = postprocess(Effect.succeed(copy))
-  return held(isTransport(sent) ? sent : abortable(copy, sent))
+  return isTransport(sent) ? held(sent) : abortable(copy, held(sent))
 }
 
-const abortable = <E, R>(copy: Request, sent: Effect.Effect<Response, E, R>): Effect.Effect<Response, E, R> =>
+const abortable = <E, R>(
+  copy: Request,
+  sent: Effect.Effect<Response | Held, E, R>
+): Effect.Effect<Response | Held, E, R> =>
   Effect.onExit(sent, (exit) =>
     Effect.sync(() => {
       const controller = scopedRequests.get(copy)
       if (controller === undefined) return
-      if (exit._tag === "Success") controllers.set(exit.value, controller)
+      if (exit._tag === "Success") controllers.set(responseOf(exit.value), controller)
       else controller.abort()
     })
   )

@@ -8,7 +8,7 @@ import {
   type LatencyEstimator
 } from "effect-hedge"
 import type { ServerSentEvent } from "../HttpHedge.js"
-import { eventJudgement, Held, judgement, originOf, release } from "./http.js"
+import { eventJudgement, Held, judgement, originOf, release, responseOf } from "./http.js"
 import { Opening } from "./opening.js"
 import { type AnyEventsOptions, type AnyOptions, refuse } from "./options.js"
 import { originThrottle } from "./origins.js"
@@ -40,9 +40,6 @@ const unheldExit = <A>(exit: Exit.Exit<A | Held, unknown>): Exit.Exit<A, unknown
   exit._tag === "Success" && exit.value instanceof Held
     ? Exit.fail(exit.value.error)
     : (exit as Exit.Exit<A, unknown>)
-
-const responseOf = (value: Response | Held): Response =>
-  value instanceof Held ? value.error.response : value
 
 const judge = judgement(keyedBy({}))
 

@@ -1,5 +1,10 @@
 import type { ServerResponse } from "node:http"
-import { HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
+import {
+  HttpClient,
+  type HttpClientError,
+  HttpClientRequest,
+  type HttpClientResponse
+} from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { Effect, Exit, Scope } from "effect"
@@ -27,6 +32,26 @@ export const scopes = ({ layer, name, protocol }: Transport): void => {
         expect(response.status).toBe(200)
         expect(server.cancelled).toBe(0)
         yield* Scope.close(scope, Exit.void)
+        yield* server.until(({ cancelled }) => cancelled === 1)
+      }).pipe(Effect.provide(layer))
+    )
+
+    it.scopedLive("below the hedge: an error's response can be read, and ends with the scope", () =>
+      Effect.gen(function* () {
+        let end = () => {}
+        const server = yield* serve((_request, response) => {
+          response.writeHead(404).write("half")
+          end = () => response.end(", whole")
+        }, protocol)
+        const client = (yield* HttpClient.HttpClient).pipe(
+          HttpClient.withScope,
+          HttpClient.filterStatusOk,
+          withHedge
+        )
+        const error = yield* Effect.flip(client.get(server.url))
+        end()
+        expect(yield* text((error as HttpClientError.ResponseError).response)).toBe("half, whole")
+        yield* Effect.scoped(Effect.flip(client.get(server.url)))
         yield* server.until(({ cancelled }) => cancelled === 1)
       }).pipe(Effect.provide(layer))
     )
@@ -66,13 +91,19 @@ export const scopes = ({ layer, name, protocol }: Transport): void => {
       }).pipe(Effect.provide(layer))
     )
 
-    it.scopedLive("below the hedge: a loser with headers ends at once, not with the scope", () =>
+    it.scopedLive.each([
+      ["with headers", (client: HttpClient.HttpClient) => HttpClient.withScope(client)],
+      [
+        "inside an error",
+        (client: HttpClient.HttpClient) => client.pipe(HttpClient.withScope, HttpClient.filterStatusOk)
+      ]
+    ] as const)("below the hedge: a loser %s ends at once, not with the scope", ([_, scoped]) =>
       Effect.gen(function* () {
         const server = yield* serve((request, response) => {
           if (request.headers[attemptHeader] === undefined) response.writeHead(503).write("half")
           else response.end("hedge")
         }, protocol)
-        const client = (yield* HttpClient.HttpClient).pipe(HttpClient.withScope, withHedge)
+        const client = withHedge(scoped(yield* HttpClient.HttpClient))
         expect(yield* Effect.flatMap(client.get(server.url), text)).toBe("hedge")
         yield* server.until(({ cancelled }) => cancelled === 1)
       }).pipe(Effect.provide(layer))
