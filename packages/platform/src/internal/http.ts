@@ -300,7 +300,8 @@ const abortable = <E, R>(
 /** The response ends with the scope of `HttpClient.withScope` above the hedge, as it would without one. */
 export const releaseAtAbort =
   ({ signal }: AbortController) =>
-  (response: Response): Effect.Effect<void> => {
+  (result: Response | Held): Effect.Effect<void> => {
+    const response = responseOf(result)
     if (signal.aborted) return release(response)
     signal.addEventListener("abort", () => Effect.runFork(release(response)))
     return Effect.void

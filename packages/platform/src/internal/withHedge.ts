@@ -72,8 +72,11 @@ export const callsOf = (
         attempt.targets ??= targets
         return send(copyFor(request, attempt), context)
       }
-      const result = Effect.flatMap(Hedge.hedgeWith(attempt, policy), unheld)
+      const result = Hedge.hedgeWith(attempt, policy)
       const scoped = scopedController(request)
-      return scoped === undefined ? result : Effect.tap(result, releaseAtAbort(scoped))
+      return Effect.flatMap(
+        scoped === undefined ? result : Effect.tap(result, releaseAtAbort(scoped)),
+        unheld
+      )
     })
 }

@@ -36,6 +36,23 @@ export const scopes = ({ layer, name, protocol }: Transport): void => {
       }).pipe(Effect.provide(layer))
     )
 
+    it.scopedLive("above the hedge: an error's response ends with the scope and not before", () =>
+      Effect.gen(function* () {
+        const server = yield* serve((_request, response) => response.writeHead(404).write("half"), protocol)
+        const client = (yield* HttpClient.HttpClient).pipe(
+          HttpClient.filterStatusOk,
+          withHedge,
+          HttpClient.withScope
+        )
+        const scope = yield* Scope.make()
+        const error = yield* client.get(server.url).pipe(Scope.extend(scope), Effect.flip)
+        expect(error).toMatchObject({ reason: "StatusCode", response: { status: 404 } })
+        expect(server.cancelled).toBe(0)
+        yield* Scope.close(scope, Exit.void)
+        yield* server.until(({ cancelled }) => cancelled === 1)
+      }).pipe(Effect.provide(layer))
+    )
+
     it.scopedLive("below the hedge: an error's response can be read, and ends with the scope", () =>
       Effect.gen(function* () {
         let end = () => {}
