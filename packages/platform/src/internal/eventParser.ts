@@ -1,11 +1,20 @@
 import type { HttpClientError, HttpClientResponse } from "@effect/platform"
-import { Chunk, Stream } from "effect"
+import { Channel, Chunk, Stream } from "effect"
 import { createParser } from "eventsource-parser"
 import type { ServerSentEvent } from "../HttpHedge.js"
 import { eventTooLong } from "./http.js"
 
 /** In UTF-16 code units: what an event may take before its end is seen. */
 const longestEvent = 10 * 1024 * 1024
+
+type Reader = Channel.Channel<
+  Chunk.Chunk<ServerSentEvent>,
+  Chunk.Chunk<Uint8Array>,
+  HttpClientError.ResponseError,
+  HttpClientError.ResponseError,
+  unknown,
+  unknown
+>
 
 /**
  * The events of a body, which is read as they are asked for. What stands after the last whole event is dropped, as by browsers. `onBegun` is called
@@ -28,21 +37,24 @@ export const eventsOf = (
         tooLong ||= type === "max-buffer-size-exceeded"
       }
     })
-    const atEnd = Stream.suspend(() => {
-      onBegun()
-      return tooLong ? Stream.fail(eventTooLong(response, longestEvent)) : Stream.empty
-    })
-    return response.stream.pipe(
-      Stream.takeWhile(() => !tooLong),
-      Stream.mapChunks((chunk) => {
+    const parse = (chunk: Chunk.Chunk<Uint8Array>): Chunk.Chunk<ServerSentEvent> => {
+      for (const bytes of chunk) {
+        if (!tooLong) parser.feed(decoder.decode(bytes, { stream: true }))
+      }
+      const events = Chunk.unsafeFromArray(parsed)
+      parsed = []
+      return events
+    }
+    const reader: Reader = Channel.readWithCause({
+      onInput: (chunk: Chunk.Chunk<Uint8Array>) => {
         onBegun()
-        for (const bytes of chunk) {
-          if (!tooLong) parser.feed(decoder.decode(bytes, { stream: true }))
-        }
-        const events = Chunk.unsafeFromArray(parsed)
-        parsed = []
-        return events
-      }),
-      Stream.concat(atEnd)
-    )
+        const events = parse(chunk)
+        // at once: a server that stalls sends neither more nor an end
+        const rest = tooLong ? Channel.fail(eventTooLong(response, longestEvent)) : reader
+        return Channel.zipRight(Channel.write(events), rest)
+      },
+      onFailure: Channel.failCause,
+      onDone: () => Channel.sync(onBegun)
+    })
+    return Stream.pipeThroughChannel(response.stream, reader)
   })

@@ -66,6 +66,23 @@ describe("events", () => {
     )
   )
 
+  it.scopedLive("that are too long fail although nothing more comes", () =>
+    Effect.gen(function* () {
+      const tooLong = "data: ".padEnd(10 * 1024 * 1024 + 1, "x")
+      const server = yield* serve((_request, response) => {
+        begin(response).write(`data: a\n\n${tooLong}`)
+      })
+      const open = yield* events(afterFailure)
+      const seen: Array<string> = []
+      const error = yield* Effect.flip(
+        Stream.runForEach(open(get(server.url)), ({ data }) => Effect.sync(() => seen.push(data)))
+      )
+      expect(seen).toStrictEqual(["a"])
+      expect(error).toMatchObject({ _tag: "ResponseError", reason: "Decode" })
+      yield* server.until(({ cancelled }) => cancelled === 1)
+    }).pipe(Effect.provide(undiciHttp1.layer))
+  )
+
   it.scopedLive("come as fast as the consumer reads, and no faster", () =>
     Effect.gen(function* () {
       const event = `data: ${"x".repeat(64 * 1024)}\n\n`
