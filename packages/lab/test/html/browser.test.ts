@@ -66,7 +66,9 @@ describe.skipIf(isMissing)("a page in a browser", { timeout: 240_000 }, () => {
     const recorded = join(folder, "<img src=x onerror=\"document.title='owned'\">.csv")
     await writeFile(recorded, record())
     tail = await run("tail", "tail", "--requests", "300", ...small)
-    hol = await run("hol", "hol", "--mode", "lanes", "--hedge-after", "1ms", "--duration", "1s")
+    // the streams take far more than all lanes let through, so that each probe is late
+    const congested = ["--mode", "lanes", "--bandwidth", "64K"]
+    hol = await run("hol", "hol", ...congested, "--hedge-after", "1ms", "--duration", "1s")
     simulate = await run(
       "simulate",
       "simulate",

@@ -132,6 +132,8 @@ export class LaneResponse extends Inspectable.Class implements HttpClientRespons
         transfer.detach(look)
         resume(Effect.void)
       }
+      // one that is read as a stream already fails in a later turn: to interrupt a reading gives the response up, whoever else reads it
+      if (transfer.isTaken) return void setImmediate(() => resume(Effect.void))
       transfer.attach(look, true)
       look()
     })

@@ -1,13 +1,8 @@
 import type { ServerResponse } from "node:http"
-import {
-  HttpClient,
-  type HttpClientError,
-  HttpClientRequest,
-  type HttpClientResponse
-} from "@effect/platform"
+import { HttpClient, type HttpClientError, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
-import { Effect, Exit, Scope } from "effect"
+import { Deferred, Effect, Exit, Scope, Stream } from "effect"
 import { afterFailure, attemptHeader, both } from "../support/policies.js"
 import { serve } from "../support/server.js"
 import type { Transport } from "./transport.js"
@@ -31,6 +26,23 @@ export const scopes = ({ layer, name, protocol }: Transport): void => {
         const response = yield* client.get(server.url).pipe(Scope.extend(scope))
         expect(response.status).toBe(200)
         expect(server.cancelled).toBe(0)
+        yield* Scope.close(scope, Exit.void)
+        yield* server.until(({ cancelled }) => cancelled === 1)
+      }).pipe(Effect.provide(layer))
+    )
+
+    it.scopedLive("above the hedge: a body that is being read ends with the scope", () =>
+      Effect.gen(function* () {
+        const server = yield* endless
+        const client = (yield* HttpClient.HttpClient).pipe(withHedge, HttpClient.withScope)
+        const scope = yield* Scope.make()
+        const begun = yield* Deferred.make<void>()
+        const read = HttpClientResponse.stream(client.get(server.url)).pipe(
+          Stream.runForEach(() => Deferred.succeed(begun, undefined)),
+          Scope.extend(scope)
+        )
+        yield* Effect.fork(read)
+        yield* Deferred.await(begun)
         yield* Scope.close(scope, Exit.void)
         yield* server.until(({ cancelled }) => cancelled === 1)
       }).pipe(Effect.provide(layer))
