@@ -37,6 +37,20 @@ const bothEnds = async (peer: PeerOptions = {}, settings: Partial<Http2Settings>
 
 const silent = { pingInterval: Infinity }
 
+/** A whole answer, "ab", of which "a" has been taken when its exchange has room for no more. */
+const answeredWithoutRoom = async () => {
+  const ends = await bothEnds()
+  const { peer } = ends
+  const { exchange, sent } = ends.send()
+  exchange.hasRoom = false
+  await peer.opened(1)
+  peer.headers(1, [[":status", "200"]], "more")
+  peer.data(1, "a", "more")
+  await exchange.until((it) => it.text === "a")
+  peer.data(1, "b", "end")
+  return { ...ends, exchange, sent }
+}
+
 describe("how many requests an HTTP/2 lane takes", () => {
   it("few until the server has said how many it allows", async () => {
     const { lane, owner, peer } = await bothEnds({ settings: "none" })
@@ -301,14 +315,7 @@ describe("what becomes of a request when the server", () => {
   )
 
   it("ends the connection after a whole answer for which there was no room: it is told whole", async () => {
-    const { owner, peer, send } = await bothEnds()
-    const { exchange } = send()
-    exchange.hasRoom = false
-    await peer.opened(1)
-    peer.headers(1, [[":status", "200"]], "more")
-    peer.data(1, "a", "more")
-    await exchange.until((it) => it.text === "a")
-    peer.data(1, "b", "end")
+    const { exchange, owner, peer } = await answeredWithoutRoom()
     peer.socket.end()
     await owner.closed
     expect([exchange.outcome, exchange.text]).toEqual(["end", "ab"])
@@ -443,14 +450,7 @@ describe("a cancelled request", () => {
   })
 
   it("whose answer has come whole needs no reset: it is told of it all, though it has no room", async () => {
-    const { lane, owner, peer, send } = await bothEnds()
-    const { exchange, sent } = send()
-    exchange.hasRoom = false
-    await peer.opened(1)
-    peer.headers(1, [[":status", "200"]], "more")
-    peer.data(1, "a", "more")
-    await exchange.until((it) => it.text === "a")
-    peer.data(1, "b", "end")
+    const { exchange, lane, owner, peer, send, sent } = await answeredWithoutRoom()
     await exchange.settled
     sent.cancel()
     expect([exchange.outcome, exchange.text]).toEqual(["end", "ab"])
