@@ -284,7 +284,7 @@ export const layerAdaptiveConfig: typeof DefaultPolicy.layerAdaptiveConfig = Def
  * What suspends hedging: the primary's median is more than twice what is usual; hedges win less than a third as often as they would if copies were
  * independent; the upstream has pushed back. The first lasts until the median is back, at most for one window of 10,000 samples or 60 seconds, which
  * then is what is usual. The second lasts for a sixteenth of a window, before hedges try again. Either lasts longer, up to a whole window, when
- * it comes back within a window. The third lasts for as long as the upstream says.
+ * it comes back within a window. The third lasts for as long as the upstream says, at most 60 seconds; a do-not-retry counts as that.
  */
 export type Guard = "MedianGrowth" | "Efficacy" | "Pushback"
 
@@ -324,7 +324,8 @@ export interface Estimate {
 }
 
 /**
- * What a policy knows and does whose schedule learns, of all its calls or of those of a key; none for any other policy. Of a key that is not kept
+ * What a policy knows and does whose schedule learns, of all its calls or of those of a key; none for any other policy, and for a schedule that
+ * is combined with others. Of a key that is not kept
  * it is what is known of the one that it stands under. It works out estimates anew: ask now and then, not in each call.
  *
  * @example

@@ -46,7 +46,10 @@ export const fixed: (delay: Duration.DurationInput) => HedgeSchedule = internal.
 /** All attempts at once: a stagger of zero. */
 export const parallel: HedgeSchedule = internal.parallel
 
-/** The next attempt only after one has failed: an infinite stagger. */
+/**
+ * The next attempt only after one has failed: an infinite stagger. It can be combined with any schedule, which cannot be said of
+ * `Schedule.spaced(Duration.infinity)`: to intersect that one does not end.
+ */
 export const onFailure: HedgeSchedule = internal.onFailure
 
 /** How a schedule learns. */
@@ -95,7 +98,7 @@ export interface BudgetedOptions extends LearningOptions {
  * `HedgePolicy.inspect` says what it knows and does.
  *
  * Make it once, not in each call: what it learns belongs to the value, or to the layer of the policy. Combined with another schedule it goes on
- * to learn; of two that learn the one that is asked first in a call counts for both. Defaults: `min` 0, `max` none. Throws `HedgePolicyError` unless
+ * to learn; of two that learn each goes by what it knows, and a hedge is sent if neither refuses it. Defaults: `min` 0, `max` none. Throws `HedgePolicyError` unless
  * `q` lies between 0 and 1, and for other options that make no sense.
  *
  * @example

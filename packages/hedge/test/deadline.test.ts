@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Cause, Deferred, Duration, Effect, Exit, Fiber, Option, TestClock } from "effect"
+import { Cause, Deferred, Duration, Effect, Exit, Fiber, FiberRef, Option, TestClock } from "effect"
 import { Hedge, HedgeAttempt, HedgeOutcome, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import * as HedgeTest from "effect-hedge/testing"
 import { poll, roots, settled, start } from "./support.js"
@@ -251,6 +251,27 @@ describe("C20: the attempt timeout", () => {
       expect(yield* script.observed).toMatchObject({ startedAt: [0, 100, 200], interruptions: 3 })
     })
   )
+
+  for (const unwinding of [0, 1000]) {
+    it.effect(`leaves nothing that the attempt wrote in the caller, which unwound for ${unwinding} ms`, () =>
+      Effect.gen(function* () {
+        const ref = FiberRef.unsafeMake("before")
+        const half = Effect.zipRight(FiberRef.set(ref, "half"), Effect.never)
+        const call = Hedge.hedgeWith(
+          ({ index }) =>
+            index === 0
+              ? Effect.onInterrupt(half, () => Effect.sleep(unwinding))
+              : Effect.delay(Effect.fail("down"), 50),
+          { schedule: HedgeSchedule.onFailure, throttle: HedgeThrottle.unlimited, attemptTimeout: 100 }
+        )
+        const fiber = yield* Effect.fork(Effect.zip(Effect.exit(call), FiberRef.get(ref)))
+        yield* TestClock.adjust(150)
+        const [exit, after] = yield* Fiber.join(fiber)
+        expect(errorOf(exit).reason).toBe("AttemptTimeout")
+        expect(after).toBe("before")
+      })
+    )
+  }
 
   it.effect("counts from an attempt's own launch", () =>
     Effect.gen(function* () {

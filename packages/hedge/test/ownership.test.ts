@@ -75,6 +75,42 @@ describe("C52: a hedged call inside an attempt", () => {
     })
   )
 
+  for (const winner of [0, 1]) {
+    it.effect(`hedges in what a winner leaves running, attempt ${winner}, from then on`, () =>
+      Effect.gen(function* () {
+        const recorder = yield* HedgeTest.recordEvents
+        const inner = yield* HedgeTest.script([never], { repeat: true })
+        const attempt = Effect.flatMap(HedgeAttempt.current, (current) => {
+          const later = (millis: number) =>
+            Effect.forkDaemon(Effect.delay(call(inner, HedgeSchedule.parallel), millis))
+          return Option.getOrThrow(current).index === winner
+            ? Effect.zipRight(Effect.zipRight(later(5), later(20)), Effect.sleep(10))
+            : Effect.never
+        })
+        yield* Effect.fork(Effect.provide(Hedge.hedge(attempt, parallel), recorder.layer))
+        yield* TestClock.adjust(20)
+        const { startedAt } = yield* inner.observed
+        expect(startedAt).toStrictEqual(winner === 0 ? [5, 5, 20, 20] : [5, 20, 20])
+      })
+    )
+  }
+
+  it.effect("hedges in no daemon of a loser, however long after", () =>
+    Effect.gen(function* () {
+      const inner = yield* HedgeTest.script([never], { repeat: true })
+      const later = Effect.delay(call(inner, HedgeSchedule.parallel), "1 hour")
+      const attempt = Effect.flatMap(HedgeAttempt.current, (current) =>
+        Option.getOrThrow(current).index === 0
+          ? Effect.sleep(10)
+          : // a call that is not hedged lies between
+            Effect.zipRight(Effect.forkDaemon(Hedge.hedge(later, parallel)), Effect.never)
+      )
+      yield* Effect.fork(Hedge.hedge(attempt, parallel))
+      yield* TestClock.adjust("1 hour")
+      expect((yield* inner.observed).starts).toBe(1)
+    })
+  )
+
   it.effect("hedges in the primary of a call that is not hedged itself", () =>
     Effect.gen(function* () {
       const inner = yield* HedgeTest.script([never], { repeat: true })
@@ -347,6 +383,30 @@ describe("C58: a policy's layer that closes", () => {
       ...Array.from({ length: 3 }, () => "a loser unwinds with the pool"),
       "pool closed"
     ])
+  })
+
+  it("has waited for the discard of what its caller, interrupted meanwhile, did not take", async () => {
+    const log: Array<string> = []
+    const write = (line: string) => Effect.sync(() => log.push(line))
+    const pool = Layer.scopedDiscard(Effect.addFinalizer(() => write("pool closed")))
+    const discardable = Effect.runSync(Effect.makeLatch())
+    const onDiscard = () => discardable.whenOpen(write("discarded"))
+    const policy = HedgePolicy.layer({ ...parallel, onDiscard })
+    const runtime = ManagedRuntime.make(Layer.provideMerge(policy, pool))
+    const listener: HedgeEvent.Listener = {
+      onEvent: ({ _tag }) => {
+        if (_tag === "CallEnded") caller.unsafeInterruptAsFork(caller.id())
+      }
+    }
+    const call = Hedge.withPolicy(Hedge.withoutHedging(Effect.zipRight(Effect.yieldNow(), Effect.succeed(1))))
+    const caller = runtime.runFork(Effect.provide(call, HedgeEvent.layer(listener)))
+    await Effect.runPromise(settled)
+    const disposed = runtime.dispose()
+    await Effect.runPromise(settled)
+    expect(log).toStrictEqual([])
+    Effect.runSync(discardable.open)
+    await disposed
+    expect(log).toStrictEqual(["discarded", "pool closed"])
   })
 
   it.effect("waits for losers at most loserGrace, then says how many there are", () =>

@@ -557,6 +557,34 @@ describe("C60: a delay", () => {
     )
   }
 
+  for (const [name, combine] of [
+    ["a schedule that goes on", Schedule.intersect(Schedule.forever)],
+    ["some recurrences", Schedule.intersect(Schedule.recurs(5))],
+    ["an exponential one", Schedule.intersect(Schedule.exponential(10))],
+    ["a time that must not have passed", Schedule.upTo("1 second")]
+  ] as const) {
+    it.effect(`without end, of which and of ${name} the longer counts, waits for a failure`, () =>
+      Effect.gen(function* () {
+        const attempts = [{ after: 70, fail: "first" }, never, never]
+        expect(yield* startsOf(combine(HedgeSchedule.onFailure), 3, attempts)).toStrictEqual([0, 70])
+      })
+    )
+  }
+
+  for (const [name, schedule] of [
+    ["left", Schedule.intersect(HedgeSchedule.quantile(0.95), Schedule.recurs(5))],
+    ["right", Schedule.intersect(Schedule.recurs(5), HedgeSchedule.quantile(0.95))]
+  ] as const) {
+    it.effect(
+      `of a schedule that has learned nothing yet, combined on the ${name}, waits for a failure`,
+      () =>
+        Effect.gen(function* () {
+          const attempts = [{ after: 70, fail: "first" }, never, never]
+          expect(yield* startsOf(schedule, 3, attempts)).toStrictEqual([0, 70])
+        })
+    )
+  }
+
   it.effect("of 2^31 - 1 ms is the longest for which a timer is set", () =>
     Effect.gen(function* () {
       const script = yield* HedgeTest.script([never], { repeat: true })

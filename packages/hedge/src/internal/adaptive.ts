@@ -1,6 +1,6 @@
 import type { Context } from "effect"
 import type { CallOutcome, SuppressionReason } from "../HedgeEvent.js"
-import type { LatencyEstimator } from "../LatencyEstimator.js"
+import type { Estimators, LatencyEstimator } from "../LatencyEstimator.js"
 import type { Entry, Latencies, Path } from "./estimator.js"
 import { loopMeter } from "./loop.js"
 import type { Solution } from "./solver.js"
@@ -30,7 +30,7 @@ export interface Spec {
 
 /** Who begins a call of a schedule that learns. */
 export interface Learning {
-  readonly begin: (call: CallFacts) => AdaptiveCall
+  readonly begin: (call: CallFacts, now: number) => AdaptiveCall
   /** For a policy of so many attempts. */
   readonly forAttempts: (maxAttempts: number) => Learning
 }
@@ -39,7 +39,12 @@ export interface Learning {
 export interface CallFacts {
   readonly startedAt: number
   readonly host: { readonly context: Context.Context<never>; readonly live: boolean }
-  readonly policy: { readonly path: Path | undefined; readonly maxAttempts: number }
+  readonly policy: {
+    readonly path: Path | undefined
+    readonly maxAttempts: number
+    /** Where it learns, unless it says so itself or `LatencyEstimator.Default` does. */
+    readonly estimators: Estimators | undefined
+  }
   /** The primary first. */
   readonly attempts: ReadonlyArray<{ readonly interrupted: unknown }>
 }
@@ -73,13 +78,13 @@ export class Tuner implements Learning {
     return this.latencies.keys
   }
 
-  begin({ attempts, host, policy, startedAt }: CallFacts): AdaptiveCall {
+  begin({ attempts, host, policy, startedAt }: CallFacts, now: number): AdaptiveCall {
     const own = this.at(policy.path)
     for (let tuned: Tuned | undefined = own; tuned !== undefined; tuned = tuned.parent)
       tuned.load.onCall(startedAt)
     // a combined schedule may ask for the first time when the call is over, and nobody says so any more
     const isOver = attempts[0]?.interrupted !== undefined
-    return new AdaptiveCall(this, own, own.current(startedAt), startedAt, host.live && !isOver)
+    return new AdaptiveCall(this, own, own.current(startedAt), startedAt, now, host.live && !isOver)
   }
 
   /** The same sequence in each process: a call under `TestClock` is deterministic. (mulberry32) */
@@ -119,10 +124,11 @@ export class AdaptiveCall {
     /** The key whose solution the call goes by. */
     private readonly current: Tuned,
     private readonly startedAt: number,
+    now: number,
     private readonly live: boolean
   ) {
-    if (live) loopMeter.watch(startedAt)
-    this.stuckBefore = live ? loopMeter.stuckMillis(startedAt) : 0
+    if (live) loopMeter.watch(now)
+    this.stuckBefore = live ? loopMeter.stuckMillis(now) : 0
   }
 
   /** The delay after a launch, in milliseconds. While a key warms up every hedge is due at once, and refused. */

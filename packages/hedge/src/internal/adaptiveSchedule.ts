@@ -53,8 +53,9 @@ export class Unbound implements Learning {
     return this.schedule
   }
 
-  begin(call: CallFacts): AdaptiveCall {
-    return this.tunerIn(call.host.context, call.policy.maxAttempts).begin(call)
+  begin(call: CallFacts, now: number): AdaptiveCall {
+    const { estimators, maxAttempts } = call.policy
+    return this.tunerIn(estimators ?? Context.get(call.host.context, Default), maxAttempts).begin(call, now)
   }
 
   forAttempts(): this {
@@ -66,9 +67,8 @@ export class Unbound implements Learning {
     return this.tuner(this.spec.estimator ?? unsafeMake(), maxAttempts)
   }
 
-  tunerIn(context: Context.Context<never>, maxAttempts: number): Tuner {
+  tunerIn(estimators: Estimators, maxAttempts: number): Tuner {
     if (this.spec.estimator !== undefined) return this.tuner(this.spec.estimator, maxAttempts)
-    const estimators = Context.get(context, Default)
     if (this.last === undefined || estimators !== this.lastIn) {
       this.lastIn = estimators
       this.last = estimators.estimatorOf(this.toSchedule())
@@ -225,7 +225,10 @@ export const solve = (subject: Sampled | LatencyPairs, options: SolveOptions): S
     delays: solution.delays.map((millis) => Duration.millis(millis)),
     probabilities: solution.sends,
     extraLoad: solution.load,
-    quantile: (p) => Duration.millis(hedgedQuantile(survival, solution, check("quantile", p, share))),
+    quantile: (p) => {
+      check("quantile", p, share)
+      return Duration.millis(survival.samples === 0 ? Infinity : hedgedQuantile(survival, solution, p))
+    },
     isReached: reaches(survival, aim, solution),
     neededExtraLoad: neededLoad(survival, aim)
   }

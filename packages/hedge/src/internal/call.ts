@@ -132,9 +132,11 @@ export class Call implements Asker {
   learn(asked: Learning): AdaptiveCall {
     // a schedule that is not combined with others learns where its policy says: a layer has an estimator of its own
     const learning = this.policy.learning ?? asked
-    const known = this.learners?.of(learning)
-    if (known !== undefined) return known
-    const begun = learning.begin(this)
+    return this.learners?.of(learning) ?? this.beginToLearn(learning, this.host.now())
+  }
+
+  private beginToLearn(learning: Learning, now: number): AdaptiveCall {
+    const begun = learning.begin(this, now)
     this.learners = new Learners(learning, begun, this.learners)
     // a schedule that is combined with others begins to learn when it is first asked
     const primary = this.attempts[0]!
@@ -206,7 +208,7 @@ export class Call implements Asker {
     this.throttle.onCall?.(this.startedAt)
     if (restriction === undefined) {
       const { learning } = this.policy
-      if (learning !== undefined) this.learn(learning)
+      if (learning !== undefined) this.beginToLearn(learning, this.startedAt)
       return
     }
     this.stagger.end()
@@ -459,7 +461,10 @@ export class Call implements Asker {
   abandon(): void {
     if (this.attempts.length === 0) return
     if (this.settled === undefined) this.settle("Interrupted", undefined)
-    else if (this.result?._tag === "Success") this.discard(this.winner!, this.result, "CallerInterrupted")
+    else if (this.result?._tag === "Success") {
+      this.discard(this.winner!, this.result, "CallerInterrupted")
+      if (!this.isUnwound) addLoser(this.policy.losers, this)
+    }
   }
 
   /** Whether every attempt and every discard has ended that was begun. */

@@ -33,7 +33,7 @@ class PolicyDecisions implements Decisions, Asker, CallFacts {
   }
 
   learn(learning: Learning): AdaptiveCall {
-    this.adaptive ??= learning.begin(this)
+    this.adaptive ??= learning.begin(this, this.startedAt)
     return this.adaptive
   }
 

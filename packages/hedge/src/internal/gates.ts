@@ -15,7 +15,7 @@ const because = (reason: SuppressionReason, throttle?: string): Refusal => ({ re
 
 /** Unless the policy says it, what the schedule has learned does. */
 const leastTimeLeft = ({ learners, policy }: Call): number =>
-  learners === undefined || policy.minTimeLeftMillis > 0 ? policy.minTimeLeftMillis : learners.leastTimeLeft
+  learners === undefined || policy.saysMinTimeLeft ? policy.minTimeLeftMillis : learners.leastTimeLeft
 
 /** Whether there is somewhere else to send it: whoever knows the targets says so, and without them nobody knows of an idle one. */
 const hasTarget = (call: Call, now: number): boolean => {

@@ -31,7 +31,9 @@ const inherit = (call: Call): Answer => {
 }
 
 const withRefs = ({ host, result, winner }: Call): Answer => {
-  const fiber = winner?.ended === true ? winner.fiber : undefined
+  // a primary that timed out has a result, which is not its fiber's
+  const isItsOwn = winner?.ended === true && winner.interrupted === undefined
+  const fiber = isItsOwn ? winner.fiber : undefined
   const refs = fiber === undefined ? undefined : host.writtenRefs(fiber)
   return refs === undefined ? result! : Effect.zipRight(Effect.inheritFiberRefs(refs), result!)
 }

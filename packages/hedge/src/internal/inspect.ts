@@ -1,4 +1,4 @@
-import type { Context } from "effect"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -6,7 +6,7 @@ import type { HedgePolicy, Inspection } from "../HedgePolicy.js"
 import type { Key } from "../LatencyEstimator.js"
 import { Tuner } from "./adaptive.js"
 import { neededLoad, reaches, Unbound } from "./adaptiveSchedule.js"
-import { pathOf } from "./estimator.js"
+import { Default, pathOf } from "./estimator.js"
 import { checkPolicy, type EnginePolicy } from "./policy.js"
 import { nowMillis } from "./runtime.js"
 import { hedgedQuantile, noHedge } from "./solver.js"
@@ -15,7 +15,9 @@ import { Survival } from "./survival.js"
 const tunerOf = (policy: EnginePolicy, context: Context.Context<never>): Tuner | undefined => {
   const { learning, maxAttempts } = policy
   if (learning instanceof Tuner) return learning
-  return learning instanceof Unbound ? learning.tunerIn(context, maxAttempts) : undefined
+  return learning instanceof Unbound
+    ? learning.tunerIn(Context.get(context, Default), maxAttempts)
+    : undefined
 }
 
 const look = (tuner: Tuner, policy: EnginePolicy, key: Key | undefined, now: number): Inspection => {

@@ -5,7 +5,7 @@ import * as Schedule from "effect/Schedule"
 import * as Struct from "effect/Struct"
 import type { DeadlineError, HedgePolicy, Options } from "../HedgePolicy.js"
 import type { HedgeThrottle } from "../HedgeThrottle.js"
-import type { Key } from "../LatencyEstimator.js"
+import type { Estimators, Key } from "../LatencyEstimator.js"
 import type { Learning } from "./adaptive.js"
 import {
   aFunction,
@@ -61,11 +61,15 @@ export interface EnginePolicy extends AnyPolicy {
   readonly deadlineMillis: number
   readonly attemptTimeoutMillis: number
   readonly minTimeLeftMillis: number
+  /** Whether it was said: one that is not may be learned. */
+  readonly saysMinTimeLeft: boolean
   readonly maxPushbackMillis: number
   /** The losers that a layer owns; without a layer they are daemons. */
   readonly losers: Losers | undefined
-  /** What the schedule learns by, if it does. */
+  /** What the schedule learns by, if it does and is not combined with others. */
   readonly learning: Learning | undefined
+  /** Where one learns that is combined: its layer's; without a layer, `LatencyEstimator.Default`. */
+  readonly estimators: Estimators | undefined
   /** Its key as an estimator knows it. */
   readonly path: Path | undefined
   /** The throttles of a policy that has one for each upstream, the first part of a key. */
@@ -157,6 +161,7 @@ const fromOptions = (options: AnyOptions): EnginePolicy => {
     deadline,
     attemptTimeout: optionalDuration(options.attemptTimeout),
     minTimeLeft,
+    saysMinTimeLeft: options.minTimeLeft !== undefined,
     maxPushback: Duration.decode(options.maxPushback ?? "1 second"),
     throttle: options.throttle,
     classify: options.classify,
@@ -169,6 +174,7 @@ const fromOptions = (options: AnyOptions): EnginePolicy => {
     losers: undefined,
     learns: staggerOf(options.schedule) === undefined || learningOf(options.schedule) !== undefined,
     learning: learningOf(options.schedule),
+    estimators: undefined,
     key: undefined,
     path: undefined,
     upstreams: undefined
@@ -199,12 +205,12 @@ export const modify: {
   const policy = checkPolicy(self)
   checkFields("changes", changes, changeable)
   // none is what a policy says that has no deadline, and what may not be said without one
-  const minTimeLeft = policy.minTimeLeftMillis > 0 ? policy.minTimeLeft : undefined
-  const { eligible, key, losers, path } = policy
+  const minTimeLeft = policy.saysMinTimeLeft ? policy.minTimeLeft : undefined
+  const { eligible, estimators, key, losers, path } = policy
   const upstreams = changes.throttle === undefined ? policy.upstreams : undefined
   const options = { ...policy, minTimeLeft, ...changes } as AnyOptions
   const learning = policy.learning?.forAttempts(changes.maxAttempts ?? policy.maxAttempts)
-  return changed(fromOptions(options), { eligible, key, learning, losers, path, upstreams })
+  return changed(fromOptions(options), { eligible, estimators, key, learning, losers, path, upstreams })
 })
 
 export const ineligible = <A, E, EX, R>(self: HedgePolicy<A, E, EX, R>): HedgePolicy<A, E, EX, R> =>

@@ -7,6 +7,7 @@ import type { AdaptiveOptions, HedgePolicy, Options, Service, TagClass } from ".
 import { adaptive, checkAdaptive } from "./adaptivePolicy.js"
 import { Unbound } from "./adaptiveSchedule.js"
 import { check, name, refusableConfig, type Shape } from "./check.js"
+import { makeDefault } from "./estimator.js"
 import { type Losers, losersScoped } from "./losers.js"
 import { changed, type EnginePolicy, fromInput, type Upstreams } from "./policy.js"
 import { provideSchedule } from "./schedule.js"
@@ -27,6 +28,7 @@ const closeOver = (self: EnginePolicy, context: Context.Context<unknown>, losers
             ),
     // a policy from another layer goes on to learn there
     learning: self.learning instanceof Unbound ? self.learning.bind(self.maxAttempts) : self.learning,
+    estimators: self.estimators ?? makeDefault(),
     losers
   })
 }

@@ -40,6 +40,12 @@ export const staggerOf = (schedule: AnySchedule): ((asker: Asker) => number) | u
 export const learningOf = (schedule: AnySchedule): Learning | undefined =>
   (schedule as Partial<Stagger>)[LearningId]
 
+/**
+ * Where a delay without end stands: an interval that began at infinity would be an empty one, after which `Schedule.intersect` looks for ever for
+ * one that is not.
+ */
+const farthest = 2 ** 52
+
 const make = (delay: (asker: Asker | undefined) => number): HedgeSchedule => {
   const schedule = Schedule.makeWithState(
     undefined,
@@ -48,7 +54,7 @@ const make = (delay: (asker: Asker | undefined) => number): HedgeSchedule => {
       return Effect.succeed([
         state,
         Duration.millis(millis),
-        ScheduleDecision.continueWith(ScheduleInterval.after(now + millis))
+        ScheduleDecision.continueWith(ScheduleInterval.after(Math.min(now + millis, farthest)))
       ] as const)
     }
   )

@@ -29,12 +29,15 @@ const told = (
 }
 
 const begin = (tuner: Tuner) =>
-  tuner.begin({
-    startedAt: 0,
-    host: { context: Context.empty(), live: false },
-    policy: { path: undefined, maxAttempts: 3 },
-    attempts: []
-  })
+  tuner.begin(
+    {
+      startedAt: 0,
+      host: { context: Context.empty(), live: false },
+      policy: { path: undefined, maxAttempts: 3, estimators: undefined },
+      attempts: []
+    },
+    0
+  )
 
 describe("the hedges of a call", () => {
   for (const [name, delays, repeats, expected] of [

@@ -392,6 +392,14 @@ describe("the gates", () => {
       expect(yield* refusals(yield* sureOfP90({ deadline: 19, minTimeLeft: 1 }), 18)).toStrictEqual([])
     })
   )
+
+  it.scoped("a minimal time of zero, too, and a policy that is modified keeps it", () =>
+    Effect.gen(function* () {
+      const policy = yield* sureOfP90({ deadline: 19, minTimeLeft: 0 })
+      expect(yield* refusals(policy, 18)).toStrictEqual([])
+      expect(yield* refusals(HedgePolicy.modify(policy, { name: "renamed" }), 18)).toStrictEqual([])
+    })
+  )
 })
 
 describe("keys", () => {
@@ -545,6 +553,24 @@ describe("what is learned", () => {
       const starts = (yield* startsOf(policy)).map(Math.round)
       expect(starts).toStrictEqual([0, 10, 20])
     }).pipe(Effect.provideService(LatencyEstimator.Default, LatencyEstimator.makeDefault()))
+  )
+
+  it.scoped("belongs to the layer, too, where the schedule is combined with others", () =>
+    Effect.gen(function* () {
+      class Outer extends HedgePolicy.Tag("test/Outer")<Outer>() {}
+      const layer = HedgePolicy.layer({
+        schedule: Schedule.intersect(schedule, Schedule.recurs(2)),
+        throttle
+      })
+      const one = yield* policyOf(layer)
+      const other = yield* policyOf(Layer.fresh(layer))
+      yield* taught(one)
+      expect(yield* startsOf(one)).toHaveLength(2)
+      expect(yield* startsOf(other)).toHaveLength(1)
+      const outer = yield* Layer.build(Outer.layer(one))
+      expect(yield* startsOf(outer.unsafeMap.get(Outer.key))).toHaveLength(2)
+      expect(yield* startsOf(HedgePolicy.modify(one, { name: "renamed" }))).toHaveLength(2)
+    })
   )
 
   it.effect("by a combined schedule that is first asked after the primary has failed at once: nothing", () =>
@@ -751,6 +777,27 @@ describe("on a busy event loop", () => {
     // and nothing is left that beats
     await loop.run(100)
     expect(loop.pending).toBe(0)
+  })
+
+  it("takes nothing from the time of a call whose schedule learns from later on only", async () => {
+    loop = new FakeLoop()
+    const estimator = LatencyEstimator.unsafeMake()
+    const once = Schedule.intersect(HedgeSchedule.fixed(50), Schedule.recurs(1))
+    const schedule = Schedule.andThen(
+      once,
+      HedgeSchedule.quantile(0.9, { estimator, meanwhile: "10 seconds" })
+    )
+    const answer = Effect.async<void>((resume) => loop.input(200, () => resume(Effect.void)))
+    Effect.runFork(
+      Hedge.hedgeWith(({ index }) => (index === 0 ? answer : Effect.never), {
+        schedule,
+        maxAttempts: 3,
+        throttle: HedgeThrottle.unlimited
+      })
+    )
+    await loop.run(300)
+    const { finished, survival } = Effect.runSync(LatencyEstimator.distribution(estimator))
+    expect([finished, survival(198), survival(202)]).toStrictEqual([1, 1, 0])
   })
 
   it("takes nothing from the times of calls that come after", async () => {

@@ -247,6 +247,13 @@ describe("what somebody else knows", () => {
     expect(solved.extraLoad).toBeCloseTo(own.extraLoad, 6)
   })
 
+  it("of nobody's answers is that none is ever due", () => {
+    for (const nothing of [LatencyEstimator.fromSamples([]), { firsts: [], seconds: [] }]) {
+      const { delays, quantile } = HedgeSchedule.solve(nothing, { extraLoad: 0.1 })
+      expect([delays, quantile(0.99)]).toStrictEqual([[], Duration.infinity])
+    }
+  })
+
   it("of pairs that are independent is what theory says", () => {
     const solved = HedgeSchedule.solve(
       { firsts: latencies, seconds: draws(w2, 20_000, 6) },
