@@ -43,7 +43,7 @@ export interface CallFacts {
     readonly path: Path | undefined
     readonly maxAttempts: number
     /** Where it learns, unless it says so itself or `LatencyEstimator.Default` does. */
-    readonly estimators: Estimators | undefined
+    readonly estimators?: Estimators | undefined
   }
   /** The primary first. */
   readonly attempts: ReadonlyArray<{ readonly interrupted: unknown }>

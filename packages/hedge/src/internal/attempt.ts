@@ -79,8 +79,8 @@ export class Attempt implements HedgeAttempt {
 
   span: Tracer.AnySpan | undefined = undefined
 
-  /** The hedge that it is, or inside which it was launched. */
-  private readonly hedge: Attempt | undefined
+  /** The hedge that it is, or runs somewhere inside of. */
+  readonly hedge: Attempt | undefined
 
   constructor(
     private readonly identity: CallIdentity,
@@ -88,15 +88,7 @@ export class Attempt implements HedgeAttempt {
     readonly startedAt: number,
     enclosing: Attempt | undefined
   ) {
-    this.hedge = index > 0 ? this : enclosing?.insideHedge === true ? enclosing.hedge : undefined
-  }
-
-  /**
-   * Whether calls inside it send one attempt (R15). Once a hedge has won there are no others that they would multiply: what it leaves running, a
-   * stream for example, hedges as a primary's would.
-   */
-  get insideHedge(): boolean {
-    return this.hedge !== undefined && this.hedge.outcome !== "Win"
+    this.hedge = index > 0 ? this : enclosing?.hedge
   }
 
   /** How its execution ended, if it did. */

@@ -129,14 +129,12 @@ export class Call implements Asker {
     }
   }
 
-  learn(asked: Learning): AdaptiveCall {
+  learn(asked: Learning, now?: number): AdaptiveCall {
     // a schedule that is not combined with others learns where its policy says: a layer has an estimator of its own
     const learning = this.policy.learning ?? asked
-    return this.learners?.of(learning) ?? this.beginToLearn(learning, this.host.now())
-  }
-
-  private beginToLearn(learning: Learning, now: number): AdaptiveCall {
-    const begun = learning.begin(this, now)
+    const known = this.learners?.of(learning)
+    if (known !== undefined) return known
+    const begun = learning.begin(this, now ?? this.host.now())
     this.learners = new Learners(learning, begun, this.learners)
     // a schedule that is combined with others begins to learn when it is first asked
     const primary = this.attempts[0]!
@@ -208,7 +206,7 @@ export class Call implements Asker {
     this.throttle.onCall?.(this.startedAt)
     if (restriction === undefined) {
       const { learning } = this.policy
-      if (learning !== undefined) this.beginToLearn(learning, this.startedAt)
+      if (learning !== undefined) this.learn(learning, this.startedAt)
       return
     }
     this.stagger.end()
@@ -447,7 +445,7 @@ export class Call implements Asker {
     const primary = this.attempts[0]!
     if (primary !== this.winner && primary.exit?._tag === "Success")
       this.discard(primary, primary.exit, "Rejected")
-    if (!this.isUnwound) addLoser(this.policy.losers, this)
+    addLoser(this.policy.losers, this)
   }
 
   private interrupt(attempt: Attempt, reason: InterruptReason, now: number): void {
@@ -463,7 +461,7 @@ export class Call implements Asker {
     if (this.settled === undefined) this.settle("Interrupted", undefined)
     else if (this.result?._tag === "Success") {
       this.discard(this.winner!, this.result, "CallerInterrupted")
-      if (!this.isUnwound) addLoser(this.policy.losers, this)
+      addLoser(this.policy.losers, this)
     }
   }
 

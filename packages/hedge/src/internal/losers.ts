@@ -10,8 +10,8 @@ export interface Losers {
   onEmpty: (() => void) | undefined
 }
 
-export const addLoser = (losers: Losers | undefined, call: object): void => {
-  losers?.unwinding.add(call)
+export const addLoser = (losers: Losers | undefined, call: { readonly isUnwound: boolean }): void => {
+  if (!call.isUnwound) losers?.unwinding.add(call)
 }
 
 export const removeLoser = (losers: Losers | undefined, call: object): void => {

@@ -69,7 +69,7 @@ export interface EnginePolicy extends AnyPolicy {
   /** What the schedule learns by, if it does and is not combined with others. */
   readonly learning: Learning | undefined
   /** Where one learns that is combined: its layer's; without a layer, `LatencyEstimator.Default`. */
-  readonly estimators: Estimators | undefined
+  readonly estimators?: Estimators | undefined
   /** Its key as an estimator knows it. */
   readonly path: Path | undefined
   /** The throttles of a policy that has one for each upstream, the first part of a key. */
@@ -174,7 +174,6 @@ const fromOptions = (options: AnyOptions): EnginePolicy => {
     losers: undefined,
     learns: staggerOf(options.schedule) === undefined || learningOf(options.schedule) !== undefined,
     learning: learningOf(options.schedule),
-    estimators: undefined,
     key: undefined,
     path: undefined,
     upstreams: undefined

@@ -29,7 +29,9 @@ const nobody: ReadonlyArray<Listener> = []
 /** Why a call may not hedge at all, if so; known when it starts. */
 export const restrictionOf = (context: Surroundings, policy: EnginePolicy): SuppressionReason | undefined => {
   if (provided<boolean>(context, Hedging) === false) return "Disabled"
-  if (enclosingAttempt(context)?.insideHedge === true) return "Nested"
+  // once a hedge has won, what it leaves running, such as a stream, multiplies no others (R15)
+  const hedge = enclosingAttempt(context)?.hedge
+  if (hedge !== undefined && hedge.outcome !== "Win") return "Nested"
   return policy.eligible ? undefined : "Ineligible"
 }
 

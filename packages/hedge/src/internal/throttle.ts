@@ -23,16 +23,17 @@ export const isHedgeThrottle = (u: unknown): u is HedgeThrottle =>
 
 export const aThrottle: Shape = [isHedgeThrottle, "a HedgeThrottle, such as HedgeThrottle.loadBudget makes"]
 
-const questions: Shapes<keyof HedgeThrottle> = {
+/** Made by a function, or a bundler keeps the words: an object with a computed key counts as an effect. */
+const questions = /*#__PURE__*/ ((): Shapes<keyof HedgeThrottle> => ({
   name,
-  refusedBy: /*#__PURE__*/ aFunction("from a time to who refuses, or undefined"),
-  take: /*#__PURE__*/ aFunction("of a time"),
-  onCall: /*#__PURE__*/ aFunction("of a time"),
-  onOutcome: /*#__PURE__*/ aFunction("of an outcome and whether it said do-not-retry"),
-  onHedgeEnd: /*#__PURE__*/ aFunction("of nothing"),
-  tokens: /*#__PURE__*/ aFunction("from a time to a number, or undefined"),
+  refusedBy: aFunction("from a time to who refuses, or undefined"),
+  take: aFunction("of a time"),
+  onCall: aFunction("of a time"),
+  onOutcome: aFunction("of an outcome and whether it said do-not-retry"),
+  onHedgeEnd: aFunction("of nothing"),
+  tokens: aFunction("from a time to a number, or undefined"),
   [TypeId]: [(u) => u === TypeId, "what HedgeThrottle.make sets"]
-}
+}))()
 
 export const make = (answers: HedgeThrottle.Questions): HedgeThrottle => {
   checkFields("questions", answers, questions, ["name", "refusedBy", "take"])
