@@ -26,7 +26,7 @@
  * Of a body that nobody reads 64 KB are taken in (over HTTP/2: its window), then the sender has to wait; it holds its lane until it is read, until the fiber that
  * reads it is interrupted, or until the response is garbage collected. Shorter ones free their lane by themselves. `HttpIncomingMessage.MaxBodySize` holds for all but
  * `stream`. Nothing is decompressed. Over HTTP/1.1 the head of an answer may take 16 KB, and answers to `HEAD`, as well as those of 204 and 304 that have a
- * `Content-Length`, close their connection, as undici does.
+ * `Content-Length` and those to a `DELETE` or `GET` with a body, close their connection, as undici does.
  *
  * @example
  * import { HttpClient } from "@effect/platform"

@@ -1,3 +1,5 @@
+import { once } from "node:events"
+import type { Socket } from "node:net"
 import { Readable } from "node:stream"
 import { afterEach, describe, expect, it } from "vitest"
 import type { Http2Settings } from "../src/internal/http2Lane.js"
@@ -52,6 +54,30 @@ const answeredWithoutRoom = async () => {
 }
 
 describe("how many requests an HTTP/2 lane takes", () => {
+  it("none once the server has ended its side, before the connection has closed", async () => {
+    const { lane, owner, peer } = await bothEnds()
+    await peer.handled()
+    const ended = once(Reflect.get(lane, "socket") as Socket, "end")
+    peer.socket.end()
+    await ended
+    expect(lane.state).toBe("closed")
+    await owner.closed
+  })
+
+  it("none where the server allows none: when the last has ended the lane counts as idle", async () => {
+    const { lane, owner, peer, send } = await bothEnds({ settings: { [Setting.MaxConcurrentStreams]: 3 } })
+    await peer.handled()
+    const { exchange } = send()
+    await peer.opened(1)
+    peer.settings({ [Setting.MaxConcurrentStreams]: 0 })
+    await peer.handled()
+    const { frees } = owner
+    peer.answer(1, "x")
+    await exchange.settled
+    await owner.until(() => lane.inFlight === 0)
+    expect([lane.capacity, owner.frees]).toEqual([0, frees + 1])
+  })
+
   it("few until the server has said how many it allows", async () => {
     const { lane, owner, peer } = await bothEnds({ settings: "none" })
     expect(lane.capacity).toBe(10)

@@ -4,7 +4,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { type LaneEvent, NodeHedgeClient } from "@effect-hedge/platform-node"
 import { Effect, Exit, Fiber, Layer, Scope, TestClock } from "effect"
-import { HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
+import { Hedge, HedgePolicy, HedgeSchedule, HedgeThrottle } from "effect-hedge"
 import { Recorder } from "../../platform/test/support/recorder.js"
 import { serve } from "../../platform/test/support/server.js"
 import { idle, lanes, protocols, until } from "./support/clients.js"
@@ -176,6 +176,38 @@ const someTime = Effect.gen(function* () {
   while (performance.now() < from + 3) yield* Effect.provide(text(server.url), client)
 })
 
+describe("An attempt", () => {
+  it.scoped.each(protocols)("over $protocol takes the only lane when the others have ended", ({ protocol }) =>
+    Effect.gen(function* () {
+      let status = 503
+      const server = yield* serve((_, response) => {
+        response.statusCode = status
+        response.end("answer")
+        status = 200
+      }, protocol)
+      const client = yield* HttpClient.HttpClient
+      // the primary has to do something else first
+      const attempt = ({ index }: { readonly index: number }) =>
+        client.get(server.url).pipe(
+          Effect.delay(index === 0 ? 200 : 0),
+          Effect.filterOrFail(
+            ({ status }) => status === 200,
+            () => "busy"
+          ),
+          Effect.flatMap(({ text }) => text)
+        )
+      const policy = { schedule: HedgeSchedule.fixed(50), throttle: HedgeThrottle.unlimited }
+      const call = yield* Effect.fork(Hedge.hedgeWith(attempt, policy))
+      yield* TestClock.adjust(50)
+      yield* server.until(({ received, open }) => received.length === 1 && open === 0)
+      yield* idle
+      yield* TestClock.adjust(150)
+      expect(yield* Fiber.join(call)).toBe("answer")
+      expect(server.connections).toBe(1)
+    }).pipe(Effect.provide(lanes({ lanes: 1 })))
+  )
+})
+
 describe("The stagger of an attempt that waits for its lane", () => {
   const delay = 80
   const policy = HedgePolicy.make({
@@ -214,6 +246,36 @@ describe("The stagger of an attempt that waits for its lane", () => {
       answers.at(-1)!()
       yield* recorder.until("CallEnded")
     }).pipe(Effect.provide(lanes({ lanes: 2, streamsPerLane: 1 })))
+  )
+
+  it.scoped("begins when it gives up waiting, and sends another request", () =>
+    Effect.gen(function* () {
+      const recorder = new Recorder()
+      const busy = yield* serve(() => {})
+      const other = yield* serve(({ path }, response) => {
+        if (path === "/warm") response.end()
+      })
+      const client = yield* Layer.build(lanes({ upstreams: { [busy.url]: { lanes: 1 } } }))
+      yield* Effect.fork(Effect.provide(text(busy.url), client))
+      yield* busy.until(({ received }) => received.length === 1)
+      yield* Effect.provide(text(`${other.url}/warm`), client)
+      const attempt = text(busy.url).pipe(
+        Effect.timeout("50 millis"),
+        Effect.orElse(() => text(other.url))
+      )
+      const call = Hedge.hedge(attempt, policy)
+      yield* Effect.fork(call.pipe(Effect.provide(client), Effect.provide(recorder.layer)))
+      yield* Effect.provide(
+        until(([upstream]) => upstream?.waiting === 1),
+        client
+      )
+      yield* TestClock.adjust(50)
+      yield* other.until(({ received }) => received.length === 2)
+      yield* TestClock.adjust(delay - 1)
+      expect(recorder.started).toBe(1)
+      yield* TestClock.adjust(1)
+      expect(recorder.started).toBe(2)
+    })
   )
 
   it.scoped("begins when a hedge could have a connection of its own", () =>
@@ -295,6 +357,47 @@ describe("Lanes of HTTP/1.1", () => {
         for (const socket of server.sockets) socket.end()
       }
     }).pipe(Effect.provide(lanes()))
+  )
+
+  it.scopedLive("that the server resets are replaced unnoticed, if nothing has been sent on them", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"))
+      for (let i = 0; i < 5; i++) {
+        expect(yield* text(server.url)).toBe("answer")
+        yield* idle
+        // of a turn's phases, in which the client goes on before it can read of the end
+        yield* Effect.async<void>((resume) => {
+          setTimeout(() => {
+            for (const socket of server.sockets) socket.resetAndDestroy()
+            resume(Effect.void)
+          })
+        })
+      }
+    }).pipe(Effect.provide(lanes()))
+  )
+
+  it.scopedLive("take no other request after a DELETE with a body", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_, response) => response.end("answer"))
+      const client = yield* HttpClient.HttpClient
+      const request = HttpClientRequest.bodyUnsafeJson(HttpClientRequest.del(server.url), { why: "old" })
+      const call = Effect.flatMap(client.execute(request), ({ text }) => text)
+      const answers = yield* Effect.all(
+        Array.from({ length: 5 }, () => call),
+        { concurrency: "unbounded" }
+      )
+      expect(new Set(answers)).toEqual(new Set(["answer"]))
+      expect([server.received.length, server.connections]).toEqual([5, 5])
+    }).pipe(Effect.provide(lanes({ lanes: 1 })))
+  )
+
+  it.scopedLive("over TLS say the port 80 in the host", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(({ headers }, response) => response.end(headers.host), "HTTP/1.1 over TLS")
+      const upstreams = { "https://127.0.0.1:80": { address: `127.0.0.1:${server.port}` } }
+      const client = yield* Layer.build(lanes({ upstreams }))
+      expect(yield* Effect.provide(text("https://127.0.0.1:80/"), client)).toBe("127.0.0.1:80")
+    })
   )
 })
 

@@ -36,10 +36,10 @@ export class CallLanes implements HedgePolicy.HedgeTargets {
     }
   }
 
-  /** Whether another attempt of the call has taken the lane. */
-  excludes(lane: Lane, attempt: number | undefined): boolean {
+  /** Whether another attempt of the call has taken the lane; only one whose request has not ended counts where there are `few` lanes. */
+  excludes(lane: Lane, attempt: number | undefined, few: boolean): boolean {
     for (let at = this.last; at !== undefined; at = at.before) {
-      if (at.lane === lane && at.attempt !== attempt) return true
+      if (at.lane === lane && at.attempt !== attempt && !(few && at.settled)) return true
     }
     return false
   }

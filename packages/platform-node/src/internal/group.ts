@@ -91,8 +91,17 @@ export class LaneGroup {
     )
   }
 
-  /** The lane with room whose round trip and load promise the soonest answer; of equal ones the one that was used last. */
+  /**
+   * The lane with room whose round trip and load promise the soonest answer; of equal ones the one that was used last. Where there will be no other,
+   * also one that an ended attempt of the call has used.
+   */
   private pick(call: CallLanes | undefined, attempt: number | undefined): Member | undefined {
+    const best = this.best(call, attempt, false)
+    if (best !== undefined || call === undefined || this.free.length === 0 || this.mayOpen()) return best
+    return this.best(call, attempt, true)
+  }
+
+  private best(call: CallLanes | undefined, attempt: number | undefined, few: boolean): Member | undefined {
     const { free } = this
     let best: Member | undefined
     let least = Infinity
@@ -104,7 +113,7 @@ export class LaneGroup {
         continue
       }
       const { lane } = member
-      if (call?.excludes(lane, attempt) === true) continue
+      if (call?.excludes(lane, attempt, few) === true) continue
       const score = (lane.roundTrip + 1) * (lane.inFlight + 1)
       if (score >= least) continue
       best = member
@@ -139,9 +148,10 @@ export class LaneGroup {
       member.listed = true
       this.free.push(member)
     }
+    const few = this.waiting.size > 0 && !this.mayOpen()
     for (const transfer of this.waiting) {
       if (!member.hasRoom) return
-      if (transfer.call?.excludes(member.lane, transfer.attempt) === true) continue
+      if (transfer.call?.excludes(member.lane, transfer.attempt, few) === true) continue
       this.waiting.delete(transfer)
       this.give(member, transfer)
     }

@@ -21,7 +21,19 @@ const close = /(?:^|,)\s*close\s*(?:,|$)/i
 
 const unsendable = new Error("the connection was closed before the request was sent")
 
+const isUnsendable = (error: Error): boolean =>
+  error === unsendable || error instanceof errors.ClientDestroyedError
+
 const brokenOff = new errors.InformationalError("the answer was given up")
+
+const bodyMethods = new Set(["POST", "PUT", "PATCH", "QUERY", "PROPFIND", "PROPPATCH"])
+
+/** Whether undici ends the connection after it: after a request for a head, and after one with a body by a method that has none as a rule. */
+const endsConnection = ({ body, method }: Exchange): boolean => {
+  if (method === "HEAD") return true
+  const isEmpty = body === undefined || (body as { readonly length?: number }).length === 0
+  return !isEmpty && !bodyMethods.has(method)
+}
 
 /** What undici ends its own connections with, in order. */
 const isInOrder = (error: Error): boolean => error instanceof errors.InformationalError
@@ -63,10 +75,12 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     private readonly owner: LaneOwner
   ) {
     this.address = `${socket.remoteAddress}:${socket.remotePort}`
-    this.authority = settings.authority
+    const origin = `http://${settings.authority}`
+    // without the port 80, which undici leaves out also where the lane is a secure one
+    this.authority = new URL(origin).host
     this.request = { path: "", method: "GET" }
     let given = false
-    this.client = new Client(`http://${settings.authority}`, {
+    this.client = new Client(origin, {
       connect: (_options, callback) => {
         if (given) return callback(unsendable, null)
         given = true
@@ -101,8 +115,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
     this.written = false
     this.answered = false
     this.bodiless = false
-    // undici ends the connection after it
-    if (exchange.method === "HEAD") this.draining = true
+    if (endsConnection(exchange)) this.draining = true
     this.socket.ref()
     const { request } = this
     request.method = exchange.method as Dispatcher.HttpMethod
@@ -217,8 +230,7 @@ class Http1Lane implements Lane, Sent, Dispatcher.DispatchHandler {
   onError(error: Error): void {
     const { exchange, written } = this
     this.exchange = undefined
-    if (!written && (error === unsendable || error instanceof errors.ClientDestroyedError))
-      exchange?.onRefused(error)
+    if (!written && (error === this.closedBy || isUnsendable(error))) exchange?.onRefused(error)
     else if (this.isWhole(error)) exchange?.onEnd()
     else exchange?.onError(error)
     if (!written && !this.socket.destroyed) this.release()

@@ -117,7 +117,8 @@ class Http2Lane implements Lane, StreamHost, PingHost {
   }
 
   get state(): Lane["state"] {
-    if (this.session.destroyed) return "closed"
+    // a server that has said its last word answers nothing more, though something may still be being written to it
+    if (this.session.destroyed || this.socket.readableEnded) return "closed"
     return this.draining ? "draining" : "open"
   }
 
@@ -253,7 +254,9 @@ class Http2Lane implements Lane, StreamHost, PingHost {
   private free(slots: number): void {
     this.inFlight -= slots
     if (this.inFlight === 0) this.session.unref()
-    if (this.state === "open" && this.inFlight < this.capacity) this.owner.onFree(this)
+    // one that may send nothing at all is at least idle
+    const isFree = this.inFlight < this.capacity || this.inFlight === 0
+    if (isFree && this.state === "open") this.owner.onFree(this)
   }
 
   private drainBecause(reason: DrainReason): void {

@@ -234,6 +234,8 @@ export class Transfer implements Exchange {
     const { body, group } = this
     this.endedAt = performance.now()
     this.sent = undefined
+    // its attempt may go on with another request
+    this.setQueued(false)
     if (body instanceof Readable && !body.destroyed) body.destroy()
     group.reporter?.requestEnded(this, outcome)
     if (!this.isAnswered) this.tellHead()

@@ -37,9 +37,17 @@ export const eventsOf = (
         tooLong ||= type === "max-buffer-size-exceeded"
       }
     })
+    let afterReturn = false
+    // the parser waits after a carriage return for a line feed; one that comes belongs to it
+    const feed = (text: string): void => {
+      if (text === "") return
+      const rest = afterReturn && text.startsWith("\n") ? text.slice(1) : text
+      afterReturn = rest.endsWith("\r")
+      parser.feed(afterReturn ? `${rest}\n` : rest)
+    }
     const parse = (chunk: Chunk.Chunk<Uint8Array>): Chunk.Chunk<ServerSentEvent> => {
       for (const bytes of chunk) {
-        if (!tooLong) parser.feed(decoder.decode(bytes, { stream: true }))
+        if (!tooLong) feed(decoder.decode(bytes, { stream: true }))
       }
       const events = Chunk.unsafeFromArray(parsed)
       parsed = []

@@ -1,4 +1,4 @@
-import { HttpClient, type HttpClientError, HttpClientRequest } from "@effect/platform"
+import { HttpClient, type HttpClientError, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { HttpHedge } from "@effect-hedge/platform"
 import { Cause, Chunk, Context, Effect, Exit, Layer, Option, Stream } from "effect"
@@ -42,6 +42,32 @@ describe("events", () => {
         })
     )
   )
+
+  for (const [name, chunks] of [
+    ["one at a time", ["data: a\r\r", "data: b\r\r"]],
+    ["with other ends of lines", ["data: a\r", "\n\r\ndata: b\r\n\r", "\n"]],
+    ["character by character", [..."data: a\r\rdata: b\r\n\r\n"]],
+    ["with an empty chunk", ["data: a\r", "", "\ndata: +\r\r\n", "data: b\n\r"]]
+  ] as const) {
+    it.effect(`whose lines end in carriage returns are seen when they have come, ${name}`, () =>
+      Effect.gen(function* () {
+        const body = new ReadableStream<Uint8Array>({
+          start: (controller) => {
+            // and the body does not end
+            for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk))
+          }
+        })
+        const response = new Response(body, { headers: { "content-type": "text/event-stream" } })
+        const client = HttpClient.make((request) =>
+          Effect.succeed(HttpClientResponse.fromWeb(request, response))
+        )
+        const open = client.pipe(HttpHedge.events({ policy: afterFailure }))
+        const events = yield* Stream.runCollect(Stream.take(open(get("https://example.com")), 2))
+        const expected = name === "with an empty chunk" ? ["a\n+", "b"] : ["a", "b"]
+        expect(Chunk.toReadonlyArray(events).map(({ data }) => data)).toStrictEqual(expected)
+      })
+    )
+  }
 
   it.live("that are longer than 10 MiB fail, after those before them", () =>
     withServer(
