@@ -289,6 +289,17 @@ describe("what becomes of a request when the server", () => {
     await owner.until(() => lane.inFlight === 0)
   })
 
+  it("does not take in a large upload: other requests are answered", async () => {
+    const { peer, send } = await bothEnds()
+    await peer.handled()
+    send({ method: "PUT", body: Buffer.alloc(64 * 1024 * 1024) })
+    const { exchange } = send()
+    await peer.opened(2)
+    peer.answer(3, "x")
+    await exchange.settled
+    expect([exchange.outcome, exchange.text]).toEqual(["end", "x"])
+  })
+
   it("resets an upload: an error, and nobody reads its body any more", async () => {
     const { peer, send } = await bothEnds()
     const body = new Readable({ read() {} })

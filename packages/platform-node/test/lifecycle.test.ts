@@ -419,6 +419,47 @@ describe("A connection that fails", () => {
     }).pipe(Effect.provide(lanes()))
   )
 
+  it.scopedLive("fails all who wait where the lanes that are left take no more requests", () =>
+    Effect.gen(function* () {
+      let connectFailures = 0
+      const listener: LaneEvent.Listener = {
+        onEvent: ({ _tag }) => {
+          if (_tag === "ConnectFailed") connectFailures++
+        }
+      }
+      const client = yield* Layer.build(lanes({ listeners: [listener] }))
+      let finish = () => {}
+      const server = yield* serve(({ path }, response) => {
+        if (path === "/last") {
+          const { stream } = response as unknown as { readonly stream: ServerHttp2Stream }
+          response.writeHead(200).write("the last ")
+          finish = () => response.end("answer")
+          stream.session?.goaway(constants.NGHTTP2_NO_ERROR)
+        } else response.end("answer")
+      }, "HTTP/2")
+      const { url } = server
+      const retire = Effect.gen(function* () {
+        const last = yield* Effect.fork(text(`${url}/last`))
+        yield* server.until(({ received }) => received.length === 1)
+        // as a server does that is replaced: it ends what runs, and accepts nothing new
+        yield* server.refuse
+        yield* until(([upstream]) => upstream?.lanes[0]?.state === "draining")
+        const failures = yield* Effect.all(
+          Array.from({ length: 40 }, () => Effect.flip(text(url))),
+          { concurrency: "unbounded" }
+        )
+        for (const failure of failures) expect(failure).toMatchObject({ cause: { code: "ECONNREFUSED" } })
+        const { report } = yield* NodeHedgeClient.NodeHedgeClient
+        expect(yield* report).toMatchObject([{ waiting: 0, lanes: [{ state: "draining" }] }])
+        finish()
+        expect(yield* Fiber.join(last)).toBe("the last answer")
+      })
+      yield* Effect.provide(retire, client)
+      // as many as there may be lanes, twice, and not one for each request
+      expect(connectFailures).toBeLessThanOrEqual(8)
+    })
+  )
+
   it.scopedLive("fails none who came when it was being opened already: the next is tried for them", () =>
     Effect.gen(function* () {
       const server = yield* serve(() => {})

@@ -150,7 +150,7 @@ export class LaneGroup {
     }
     const few = this.waiting.size > 0 && !this.mayOpen()
     for (const transfer of this.waiting) {
-      if (!member.hasRoom) return
+      if (!member.hasRoom) break
       if (transfer.call?.excludes(member.lane, transfer.attempt, few) === true) continue
       this.waiting.delete(transfer)
       this.give(member, transfer)
@@ -267,8 +267,8 @@ export class LaneGroup {
   }
 
   /**
-   * The request that waits longest fails with the error, and all of them if there is no lane, nor a connection that is still being opened; but none that
-   * came when the connection was being opened already: the next is tried for it.
+   * The request that waits longest fails with the error, and all of them if there is no lane that takes requests, nor a connection that is still being
+   * opened; but none that came when the connection was being opened already: the next is tried for it.
    */
   private onConnectFailed(error: Error, openedAt: number): void {
     const { failures } = this
@@ -282,7 +282,8 @@ export class LaneGroup {
       this.open()
     }, failures.backOff)
     this.open()
-    if (this.members.size === 0 && this.openings.size === 0) this.fail(others, error)
+    const isThereNone = Array.from(this.members).every(({ lane }) => lane.state !== "open")
+    if (isThereNone && this.openings.size === 0) this.fail(others, error)
   }
 
   /** Those of them that still wait. */

@@ -48,7 +48,11 @@ const keepForAWhile = (native: unknown): void => {
 const mostHeaderBytes = 60_000
 const mostHeaderFields = 2000
 
-const megabyte = 1024 * 1024
+/**
+ * In megabytes. What the server may send is limited by windows; what is sent has been in memory before, and counts as well: when the limit is reached
+ * Node resets each stream whose answer comes. It multiplies by a million in 32 bits, so that 4,295 would be next to nothing.
+ */
+const maxSessionMemory = 4000
 
 /** A lane that speaks HTTP/2 over a connected socket. Prior knowledge or ALPN have settled that the server speaks it, too. */
 export const openHttp2 = (socket: Socket, settings: Http2Settings, owner: LaneOwner): Lane =>
@@ -95,11 +99,7 @@ class Http2Lane implements Lane, StreamHost, PingHost {
         maxHeaderListSize: mostHeaderBytes
       },
       maxHeaderListPairs: mostHeaderFields,
-      // Node's 10 MB would be spent on what the windows allow
-      maxSessionMemory: Math.max(
-        10,
-        Math.ceil((2 * settings.streamsPerLane * settings.windowSize) / megabyte)
-      )
+      maxSessionMemory
     })
     this.session = session
     this.native = nativeOf(session)

@@ -84,6 +84,11 @@ export class TestServer {
     })
   }
 
+  /** Refuses new connections, and leaves those that there are. */
+  get refuse(): Effect.Effect<void> {
+    return Effect.sync(() => void this.server.close())
+  }
+
   /** Closes every connection and refuses new ones. */
   get stop(): Effect.Effect<void> {
     return Effect.async<void>((resume) => {
